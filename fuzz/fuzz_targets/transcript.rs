@@ -16,7 +16,7 @@ static THREAD: LazyLock<ThreadId> = LazyLock::new(|| {
     ThreadId::new("index", "0199a3f0-0000-7000-8000-000000000000").expect("an id that is one")
 });
 
-/// Everyone has it. It is the same in each process, so that a finding can be repeated.
+/// It is public. It is the same in each process, so that a finding can be repeated.
 static KEY: LazyLock<SigningKey> = LazyLock::new(|| {
     let pem = include_str!("../../examples/keys/example-signing-key.pem");
     SigningKey::from_pkcs8_pem(pem).expect("a key that is one")

@@ -89,10 +89,7 @@ impl Transcript {
         let reading = read(&bytes, thread, keys)
             .map_err(|source| TranscriptError::Journal { thread: thread.clone(), source })?;
         let records = u64::try_from(reading.records.len()).unwrap_or(u64::MAX);
-        if let Some((record, problem)) = reading.unread().next() {
-            let (thread, record) = (thread.clone(), record.seq);
-            return Err(TranscriptError::Unread { thread, record, problem });
-        }
+        TranscriptError::refuse_unread(&reading)?;
         if claim.is_some_and(|claim| !reading.fits(claim)) {
             return Err(TranscriptError::Length { thread: thread.clone() });
         }
@@ -358,7 +355,7 @@ pub enum TranscriptError {
         /// The error of the store.
         source: Arc<StoreError>,
     },
-    /// This version cannot read a record, and nothing may be added without knowing what it means.
+    /// This version cannot read a record. Nothing may be added without knowing what it means, and a replay would compare a part.
     #[error(
         "record {record} of thread `{thread}` cannot be used: {problem}; go on with the version that recorded it"
     )]
@@ -373,6 +370,13 @@ pub enum TranscriptError {
 }
 
 impl TranscriptError {
+    /// Refuses a transcript with a record that this version cannot read.
+    pub(crate) fn refuse_unread(reading: &Reading) -> Result<(), Self> {
+        reading.unread().next().map_or(Ok(()), |(record, problem)| {
+            Err(Self::Unread { thread: record.thread.clone(), record: record.seq, problem })
+        })
+    }
+
     fn store(ownership: &Ownership, source: impl Into<Arc<StoreError>>) -> Self {
         Self::Store { thread: ownership.thread().clone(), source: source.into() }
     }

@@ -12,7 +12,8 @@ impl ThreadRecord {
     /// Computes the record of a thread from its transcript, which holds all that `thread.json` says; `None` before the thread began.
     ///
     /// It claims nothing of the transcript, because the reader of a file does not know how much of it is on disk. Its state is
-    /// `Running` or `Suspended` as long as the transcript has no end.
+    /// `Running` or `Suspended` as long as the transcript has no end. Then its cost is that of the events that this version knows, and may
+    /// be too low if there are others ([`Reading::foreign`]).
     #[must_use]
     pub fn from_transcript(reading: &Reading) -> Option<Self> {
         let first = reading.records.first()?;

@@ -140,7 +140,7 @@ pub use self::spawn::{Spawn, Waiting};
 pub use self::thread_record::{RecordError, ThreadRecord};
 pub use self::tool_spec::ToolSpec;
 pub use self::transcript_claim::TranscriptClaim;
-pub use self::unverified_record::UnverifiedRecord;
+pub use self::unverified_record::{ListedStart, UnverifiedRecord};
 
 #[cfg(test)]
 mod tests;

@@ -155,7 +155,7 @@ payloads! {
         /// The failure of the attempt before, in words that hold no key.
         pub message: String,
         /// The wait that the server asked for, in milliseconds.
-        #[serde(rename = "hint_millis", with = "optional_millis")]
+        #[serde(rename = "hint_millis", with = "optional_millis", default)]
         #[cfg_attr(feature = "schema", schemars(with = "MillisOrNull"))]
         pub hint: Option<Duration>,
         /// The wait until the next attempt, in milliseconds.

@@ -69,8 +69,30 @@ impl Record {
         }
     }
 
-    /// Reads the receipt of a call without its content.
-    pub(crate) fn receipt(&self) -> Result<Receipt<IgnoredAny>, String> {
+    /// Reads the intent of a `tool_call_start` without its arguments, which may be unreadable for themselves.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, for a record of another event.
+    pub fn intent(&self) -> Result<Intent<IgnoredAny>, String> {
+        read(&self.payload)
+    }
+
+    /// Reads the receipt of a `tool_call_result` without its content, which may be unreadable for itself.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, for a record of another event.
+    pub fn receipt(&self) -> Result<Receipt<IgnoredAny>, String> {
+        read(&self.payload)
+    }
+
+    /// Reads the `step_finish` of a reply without the reply, which may be unreadable for itself.
+    ///
+    /// # Errors
+    ///
+    /// The reason in words, for a record of another event.
+    pub fn finish(&self) -> Result<StepFinish<IgnoredAny>, String> {
         read(&self.payload)
     }
 

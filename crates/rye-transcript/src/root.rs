@@ -5,18 +5,15 @@ use std::path::Path;
 
 use rye_files::open_unlinked;
 
-use crate::{Event, ThreadId, UnverifiedRecord};
+use crate::{ThreadId, UnverifiedRecord};
 
 /// Returns the root that the first record of a thread's transcript names, or `None` without such a record.
 ///
-/// A reader uses it to find the owner of the tree. The record is not verified, so no decision may depend on it.
+/// A reader uses it to find the owner of the tree. The record is not verified, so no money and no authority may depend on it.
 #[must_use]
 pub fn thread_root(threads: &Path, thread: &ThreadId) -> Option<ThreadId> {
     let line = first_line(&threads.join(thread.as_str()).join("transcript.jsonl")).ok()?;
-    match UnverifiedRecord::read(&line)?.event()? {
-        Event::ThreadStart(start) => Some(start.root),
-        _ => None,
-    }
+    UnverifiedRecord::read(&line)?.root()
 }
 
 /// Returns the first line of a plain file, with its line end if the file has one, and no more than the first record may have. A link

@@ -148,14 +148,14 @@ fn user(text: &str) -> Event {
     Event::UserMessage(Said::new(text))
 }
 
-fn resumed(limits: Option<LimitSet>) -> Event {
+fn resumed(key: &SigningKey, limits: Option<LimitSet>) -> Event {
     Event::ThreadResumed(ThreadResumed {
         opening: 2,
         cut_bytes: 0,
         facts: serde_json::Map::new(),
         cost: Nanos::ZERO,
         elapsed: Duration::ZERO,
-        signed_by: KEY.public().to_pem(),
+        signed_by: key.public().to_pem(),
         limits,
     })
 }

@@ -2,11 +2,15 @@
 
 use rye_types::Moment;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use crate::payload::{Intent, Receipt};
 use crate::{Event, EventKind, ThreadId};
 
-/// A line of a transcript that was not verified. Nothing may be decided by it.
+/// A line of a transcript that was not verified. No money and no authority may depend on it.
+///
+/// Lists, warnings and the search for an owner use it: a false one misleads them, and widens nothing.
 #[derive(Debug, Deserialize)]
 pub struct UnverifiedRecord {
     #[serde(rename = "ts")]
@@ -54,4 +58,52 @@ impl UnverifiedRecord {
     pub fn event(&self) -> Option<Event> {
         self.kind().read(&self.payload).ok()
     }
+
+    /// Reads the root that a `thread_start` names; `None` for another event.
+    #[must_use]
+    pub fn root(&self) -> Option<ThreadId> {
+        self.read_start::<Rooted>().map(|start| start.root)
+    }
+
+    /// Reads the members of a `thread_start` that a list of threads shows; `None` for another event.
+    #[must_use]
+    pub fn listed_start(&self) -> Option<ListedStart> {
+        self.read_start()
+    }
+
+    /// Reads some members of a `thread_start`. A newer version may write others that this one cannot read.
+    fn read_start<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
+        let payload = Some(&self.payload).filter(|_| self.kind() == EventKind::ThreadStart)?;
+        serde_json::from_str(payload.get()).ok()
+    }
+
+    /// Reads the intent of a `tool_call_start` without its arguments, which may be unreadable for themselves; `None` for another event.
+    #[must_use]
+    pub fn intent(&self) -> Option<Intent<IgnoredAny>> {
+        serde_json::from_str(self.payload.get()).ok()
+    }
+
+    /// Reads the receipt of a `tool_call_result` without its content, which may be unreadable for itself; `None` for another event.
+    #[must_use]
+    pub fn receipt(&self) -> Option<Receipt<IgnoredAny>> {
+        serde_json::from_str(self.payload.get()).ok()
+    }
+}
+
+#[derive(Deserialize)]
+struct Rooted {
+    root: ThreadId,
+}
+
+/// The members of a `thread_start` that a list of threads shows.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct ListedStart {
+    /// The time of the start.
+    pub created: Moment,
+    /// The thread that started it.
+    #[serde(default)]
+    pub parent: Option<ThreadId>,
+    /// The model. Empty if the thread ended before it was known.
+    pub model: String,
 }

@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 
 use self::steps::Steps;
 use crate::Source;
+use crate::unread::UnreadError;
 
 /// The version that a trajectory names.
 pub(crate) const SCHEMA_VERSION: &str = "ATIF-v1.8";
 
 /// Returns the trajectory of a thread, with those of its children inside.
-pub(crate) fn trajectory(source: &Source<'_>) -> Value {
+pub(crate) fn trajectory(source: &Source<'_>) -> Result<Value, UnreadError> {
+    UnreadError::check(source.reading)?;
     let steps = Steps::read(source);
     let metrics = final_metrics(source, &steps);
     let mut root = json!({
@@ -33,9 +35,10 @@ pub(crate) fn trajectory(source: &Source<'_>) -> Value {
         root["continued_trajectory_ref"] = next.as_str().into();
     }
     if !source.children.is_empty() {
-        root["subagent_trajectories"] = source.children.iter().map(trajectory).collect();
+        root["subagent_trajectories"] =
+            source.children.iter().map(trajectory).collect::<Result<_, _>>()?;
     }
-    root
+    Ok(root)
 }
 
 fn agent(start: Option<&ThreadStart>) -> Value {

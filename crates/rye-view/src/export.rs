@@ -3,6 +3,7 @@
 use rye_sign::chain::Head;
 use rye_transcript::Reading;
 
+pub use crate::unread::UnreadError;
 use crate::{Charset, Source, atif as trajectories, page, terminal};
 
 /// Returns the thread as one HTML page that needs no server and no network.
@@ -18,9 +19,12 @@ pub fn html(source: &Source<'_>) -> String {
 ///
 /// The events that the format has no place for are steps of the system. Hashes and signatures are left out, apart from the hash
 /// of the last record.
-#[must_use]
-pub fn atif(source: &Source<'_>) -> String {
-    format!("{:#}\n", trajectories::trajectory(source))
+///
+/// # Errors
+///
+/// [`UnreadError`] if this version cannot read a record of the thread or of a child.
+pub fn atif(source: &Source<'_>) -> Result<String, UnreadError> {
+    Ok(format!("{:#}\n", trajectories::trajectory(source)?))
 }
 
 /// Returns the page of [`html`] with the pages of all children inside, below that of their parent.

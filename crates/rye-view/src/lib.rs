@@ -10,6 +10,7 @@ pub mod receipt;
 pub mod serve;
 mod source;
 mod terminal;
+mod unread;
 
 use self::listed::Filter;
 pub use self::listed::Listed;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 pub use self::verify::{Receipt, ReceiptError};
 use crate::export::{ChangedError, jsonl};
+use crate::unread::UnreadError;
 use crate::{Signer, Source};
 
 /// The media type of the payload.
@@ -44,13 +45,8 @@ pub fn sign(
     key: &SigningKey,
 ) -> Result<String, MakeError> {
     let lines = jsonl(transcript, source.reading)?;
-    let thread = source.record.thread.as_str();
-    if let Some((record, problem)) = source.reading.unread().next() {
-        let (thread, record) = (thread.to_owned(), record.seq);
-        return Err(MakeError::Unread { thread, record, problem });
-    }
-    let mut predicate = predicate::derive(source.reading)
-        .ok_or_else(|| MakeError::NotEnded { thread: thread.to_owned() })?;
+    let mut predicate = predicate::derive(source.reading)?
+        .ok_or_else(|| MakeError::NotEnded { thread: source.record.thread.as_str().to_owned() })?;
     predicate["attestation"] = json!({
         "at": at.to_string(),
         "by": { "name": "rye", "version": version },
@@ -79,18 +75,9 @@ pub enum MakeError {
         /// The thread.
         thread: String,
     },
-    /// This version cannot read a record, so that nobody here knows what happened.
-    #[error(
-        "record {record} of the thread `{thread}` cannot be used: {problem}; make the receipt with the version that recorded it"
-    )]
-    Unread {
-        /// The thread.
-        thread: String,
-        /// The number of the record, from 0.
-        record: u64,
-        /// The reason in words.
-        problem: String,
-    },
+    /// This version cannot read a record, so that it does not know what happened.
+    #[error(transparent)]
+    Unread(#[from] UnreadError),
 }
 
 /// A member of a JSON object, or null.

@@ -29,15 +29,21 @@ const WAIT: &str = "rye/agent/threads/wait";
 impl Note {
     /// Reads the note of one record.
     ///
-    /// The whole record is parsed, because arguments and results may hold text that looks like a record.
+    /// The record is parsed, because arguments and results may hold text that looks like a record. They may be unreadable for
+    /// themselves.
     pub fn of(line: &str) -> Option<Self> {
         let record = UnverifiedRecord::read(line.as_bytes())?;
         match record.kind() {
             EventKind::StepStart => Some(Self::Asks),
             EventKind::StepFinish | EventKind::RequestFailed => Some(Self::Answered),
-            EventKind::ToolCallStart | EventKind::ToolCallResult | EventKind::SpawnChild => {
-                Self::of_call(record.event()?)
+            EventKind::ToolCallStart => record.intent().map(Self::of_intent),
+            EventKind::ToolCallResult => {
+                record.receipt().map(|receipt| Self::Ends(receipt.call_id))
             }
+            EventKind::SpawnChild => match record.event()? {
+                Event::SpawnChild(spawn) => Some(Self::Waits(spawn.call_id)),
+                _ => None,
+            },
             EventKind::ApprovalRequested
             | EventKind::ThreadComplete
             | EventKind::ThreadContinued
@@ -46,18 +52,12 @@ impl Note {
         }
     }
 
-    fn of_call(event: Event) -> Option<Self> {
-        Some(match event {
-            Event::ToolCallStart(Intent { call_id, target: Some(target), .. })
-                if target.item_id == WAIT =>
-            {
-                Self::Waits(call_id)
-            }
-            Event::ToolCallStart(call) => Self::Begins(call.call_id),
-            Event::ToolCallResult(receipt) => Self::Ends(receipt.call_id),
-            Event::SpawnChild(spawn) => Self::Waits(spawn.call_id),
-            _ => return None,
-        })
+    /// The note of a call, whatever its arguments are.
+    fn of_intent<A>(Intent { call_id, target, .. }: Intent<A>) -> Self {
+        match target {
+            Some(target) if target.item_id == WAIT => Self::Waits(call_id),
+            _ => Self::Begins(call_id),
+        }
     }
 }
 
@@ -113,6 +113,8 @@ mod tests {
         assert_eq!(note("tool_call_start", wait), Some(Note::Waits("1".to_owned())));
         let end = r#"{"call_id":"1","name":"x","content":{"event":"step_start"},"is_error":false}"#;
         assert_eq!(note("tool_call_result", end), Some(Note::Ends("1".to_owned())));
+        let unreadable = r#"{"call_id":"1","name":"x","content":"\ud800","is_error":false}"#;
+        assert_eq!(note("tool_call_result", unreadable), Some(Note::Ends("1".to_owned())));
         assert_eq!(note("assistant_text", r#"{"event":"step_start"}"#), None);
         assert_eq!(note("step_start", r#"{"turn":1}"#), Some(Note::Asks));
         assert_eq!(Note::of("\"event\":\"step_start\""), None);

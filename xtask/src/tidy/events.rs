@@ -1,4 +1,4 @@
-//! The rules for the events of a thread: `rye-transcript` describes each of them, and everybody else reads them by type.
+//! The rules for the events of a thread: `rye-transcript` describes each of them, and all other crates read them by type.
 
 use crate::tidy::sources::is_test;
 use crate::tidy::tree::File;
@@ -11,8 +11,13 @@ const OWNER: &str = "crates/rye-transcript/";
 
 /// Finds names of events as text, and members of payloads that are read by their name.
 pub(crate) fn check(tree: &[File]) -> Vec<String> {
-    let Some(list) = tree.iter().find(|file| file.path == LIST) else { return Vec::new() };
-    let names: Vec<&str> = list.text.lines().filter_map(listed).collect();
+    let list = tree.iter().find(|file| file.path == LIST).map_or("", |file| &file.text);
+    let names: Vec<&str> = list.lines().filter_map(listed).collect();
+    if names.is_empty() {
+        return vec![format!(
+            "`{LIST}` lists no event; let `tidy/events.rs` name the file with the list"
+        )];
+    }
     let is_read = |file: &&File| {
         let is_source = file.path.ends_with(".rs") && file.path.contains("/src/");
         is_source && !file.path.starts_with(OWNER) && !is_test(&file.path)
@@ -34,7 +39,7 @@ fn findings(file: &File, names: &[&str]) -> Vec<String> {
     let mut findings = Vec::new();
     for (number, line) in code {
         let path = &file.path;
-        if let Some(name) = names.iter().find(|name| compares(line, name)) {
+        if let Some(name) = names.iter().find(|name| has_name(line, name)) {
             findings.push(format!(
                 "`{path}` has the event `{name}` as text in line {number}; use `EventKind`"
             ));
@@ -48,26 +53,22 @@ fn findings(file: &File, names: &[&str]) -> Vec<String> {
     findings
 }
 
-/// Returns `true` if the line compares something with the name, or matches on it.
-fn compares(line: &str, name: &str) -> bool {
+/// Returns `true` if the line has the name as a text that is no index. A name that is a plain word may also be a member or an argument.
+fn has_name(line: &str, name: &str) -> bool {
     let literal = format!("\"{name}\"");
     line.match_indices(&literal).any(|(at, literal)| {
         let before = line.get(..at).unwrap_or_default().trim_end();
         let after = line.get(at + literal.len()..).unwrap_or_default().trim_start();
-        ["==", "!="].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign))
-            || ["=>", "|", "if "].iter().any(|sign| after.starts_with(sign))
-            || before.ends_with('|')
-            || is_element(before, after)
+        let is_plain = !name.contains('_') && after.starts_with([':', ')']);
+        !(is_plain || is_index(before) && after.starts_with(']'))
     })
 }
 
-/// Returns `true` if what stands between the two is an element of a list of names, and no index.
-fn is_element(before: &str, after: &str) -> bool {
-    let before = match before.strip_suffix('[') {
-        Some(list) => !list.ends_with(|c: char| c.is_alphanumeric() || "_)]".contains(c)),
-        None => before.is_empty() || before.ends_with(','),
-    };
-    before && [",", "]"].iter().any(|sign| after.starts_with(sign))
+/// Returns `true` if the text ends with the beginning of an index, and not of a list.
+fn is_index(before: &str) -> bool {
+    before.strip_suffix('[').is_some_and(|indexed| {
+        indexed.ends_with(|c: char| c.is_alphanumeric() || "_)]".contains(c))
+    })
 }
 
 /// Returns `true` if the line reads a member of a `payload`, by index, by `get` or by a pointer.
@@ -106,19 +107,33 @@ mod tests {
             "matches!(name, \"other\" | \"step_finish\")",
             "[\"step_finish\", \"other\"].contains(&name)",
             "\"step_finish\",",
+            "const FINISH: &str = \"step_finish\";",
+            "let steps = count(\"step_finish\");",
+            "json!({ \"step_finish\": 1 })",
         ] {
             finds("crates/rye-a/src/lib.rs", line, &[found]);
         }
         for line in [
             "let key = json[\"step_finish\"];",
             "/// matches `\"step_finish\" => 1`",
-            "let told = format!(\"step_finish\");",
+            "let told = format!(\"a step_finish\");",
+            "json!({ \"checkpoint\": 1 })",
+            "count_noun(2, \"checkpoint\")",
             "if word == \"checkpoints\" {}",
         ] {
             finds("crates/rye-a/src/lib.rs", line, &[]);
         }
         finds("crates/rye-a/tests/it.rs", "if name == \"step_finish\" {}", &[]);
         finds("crates/rye-transcript/src/read.rs", "if name == \"step_finish\" {}", &[]);
+    }
+
+    #[test]
+    fn a_list_that_moved_is_found() {
+        let found = "`crates/rye-transcript/src/event.rs` lists no event; let `tidy/events.rs` name the file with the list";
+        let list = |text: &str| File { path: super::LIST.to_owned(), text: text.to_owned() };
+        for tree in [vec![], vec![list("")], vec![list("events! {}")]] {
+            assert_eq!(check(&tree), [found]);
+        }
     }
 
     #[test]

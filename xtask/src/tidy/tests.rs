@@ -11,7 +11,7 @@ fn this_workspace_is_tidy() {
     }
 }
 
-/// A workspace of three crates without findings.
+/// A workspace of four crates without findings.
 struct Scratch(tempfile::TempDir);
 
 impl Scratch {
@@ -27,6 +27,9 @@ impl Scratch {
             "[dependencies]\nrye-sign = { path = \"../rye-sign\", version = \"0.3.0\" }\n",
         );
         scratch.package("rye-prompt", "");
+        scratch.package("rye-transcript", "");
+        let events = "//! Events.\n\nevents! {\n    \"step_finish\" => StepFinish,\n}\n";
+        scratch.write("crates/rye-transcript/src/event.rs", events);
         scratch
     }
 

@@ -25,10 +25,6 @@ impl Rye {
         if reading.record.state.is_final() && never_began(&reading.transcript) {
             return Err(ReopenError::NeverBegan { thread: thread.clone() });
         }
-        if let Some((record, problem)) = reading.transcript.unread().next() {
-            let (thread, record) = (thread.clone(), record.seq);
-            return Err(ReopenError::Unread { thread, record, problem });
-        }
         let unrepeatable = |problem| ReopenError::Unrepeatable { thread: thread.clone(), problem };
         let mut request = recorded_request(&reading.record).map_err(unrepeatable)?;
         request.child_bounds = self.child_bounds(&reading.record, None)?;

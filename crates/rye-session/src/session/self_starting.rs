@@ -2,6 +2,7 @@
 //! self-starting files, and files of a program from which `git` or `rye` would take orders.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -52,9 +53,7 @@ impl RunReport {
                 }
                 // A child whose program was killed before it began has none.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => self.warnings.push(format!(
-                    "the self-starting files that thread {thread} changed are not known: {error}"
-                )),
+                Err(error) => self.warnings.push(not_known(&thread, &error)),
             }
         }
         self.self_starting = found.into_iter().collect();
@@ -70,6 +69,10 @@ struct Changed {
     children: Vec<ThreadId>,
 }
 
+fn not_known(thread: &ThreadId, problem: &dyn Display) -> String {
+    format!("the self-starting files that thread {thread} changed are not known: {problem}")
+}
+
 /// The members of results that tell of changes.
 const TOLD: [&str; 3] = [SELF_STARTING, QUARANTINED, UNCHECKED];
 
@@ -83,11 +86,17 @@ fn read_changes(threads: &Path, thread: &ThreadId) -> io::Result<Changed> {
     let tells = |line: &&str| line.contains(spawned) || TOLD.iter().any(|told| line.contains(told));
     for line in text.lines().filter(tells) {
         // The last line may be half a record.
-        match UnverifiedRecord::read(line.as_bytes()).and_then(|record| record.event()) {
+        let Some(record) = UnverifiedRecord::read(line.as_bytes()) else { continue };
+        match record.event() {
             Some(Event::SpawnChild(spawn)) => changed.children.push(spawn.child),
             Some(Event::ToolCallResult(receipt)) => {
                 changed.self_starting.extend(files(&receipt));
                 changed.warnings.extend(warnings(&receipt));
+            }
+            None if matches!(record.kind(), EventKind::SpawnChild | EventKind::ToolCallResult) => {
+                let kind = record.kind().name();
+                let problem = format!("this version cannot read a `{kind}`");
+                changed.warnings.push(not_known(thread, &problem));
             }
             _ => {}
         }
@@ -182,6 +191,19 @@ mod tests {
                 "a program made 7 more of them, which are renamed as well",
             ]
         );
+        let mut unread = [named("x"), result("unread".into()), spawn(2), result("x".into())];
+        unread[0]["payload"]["is_error"] = 7.into();
+        unread[1]["payload"]["is_error"] = 7.into();
+        unread[2]["payload"]["thread"] = 7.into();
+        transcript(4, &unread);
+        let unread = read_changes(folder.path(), &id(4).parse().unwrap()).unwrap();
+        let told = |kind: &str| {
+            format!(
+                "the self-starting files that thread {} changed are not known: this version cannot read a `{kind}`",
+                id(4)
+            )
+        };
+        assert_eq!(unread.warnings, [told("tool_call_result"), told("spawn_child")]);
         let missing = read_changes(folder.path(), &id(3).parse().unwrap()).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }

@@ -432,7 +432,7 @@ mod tests {
     use crate::transcript::tests::recorded;
     use crate::{Opening, OutputContract};
 
-    /// A decision about another call, or about other arguments, decides nothing, whoever asked.
+    /// A decision about another call, or about other arguments, refuses the resume.
     #[test]
     fn a_decision_is_about_the_last_question() {
         let records = recorded();

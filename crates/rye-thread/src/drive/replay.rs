@@ -14,7 +14,7 @@ use self::visible::{VisibleText, digest, visible};
 use super::{DriveContext, Driver};
 use crate::store::{MemoryStore, Store};
 use crate::transcript::payload::Injected;
-use crate::transcript::{Reading, read};
+use crate::transcript::{Reading, TranscriptError, read};
 use crate::{
     Cancel, Hooks, Journal, JournalError, Palette, Provider, ProviderInfo, Run, ThreadRecord,
 };
@@ -70,12 +70,14 @@ pub struct Divergence {
 ///
 /// # Errors
 ///
-/// When the thread's record cannot be kept in memory, which is a defect of this crate.
+/// [`TranscriptError::Unread`] if this version cannot read a record. Otherwise the thread's record cannot be kept in memory, which is
+/// a defect of this crate.
 pub async fn replay(
     run: Run,
     reading: &Reading,
     context: ReplayContext<'_>,
 ) -> Result<Replayed, JournalError> {
+    TranscriptError::refuse_unread(reading)?;
     let recording = Arc::new(Recording::of(reading));
     let recorded = visible(&reading.records);
     let store = Arc::new(MemoryStore::new());

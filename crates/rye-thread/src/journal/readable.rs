@@ -14,7 +14,7 @@ use crate::transcript::{Event, Markdown, Reading};
 #[derive(Debug)]
 pub(super) struct Readable {
     path: PathBuf,
-    /// `None` if a newer program wrote some of the records, which it alone can render.
+    /// `None` once it was taken.
     text: Option<String>,
     shown: Markdown,
 }
@@ -29,13 +29,12 @@ impl Readable {
         }
     }
 
-    /// Renders the records of an existing thread.
+    /// Renders the records of an existing thread. What cannot be read and may be gone on without is left out.
     pub(super) fn of_reading(folder: &Path, reading: &Reading) -> Self {
         let mut readable = Self::new(folder);
-        for record in &reading.records {
-            match record.event() {
-                Ok(event) => readable.push(&event, record.at),
-                Err(_) => return Self { text: None, ..readable },
+        for (record, event) in reading.events() {
+            if let Ok(event) = event {
+                readable.push(&event, record.at);
             }
         }
         readable

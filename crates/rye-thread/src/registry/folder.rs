@@ -44,7 +44,7 @@ impl Indexed {
 
 fn row(thread: &ThreadId, first: &[u8], path: &Path) -> Option<ThreadSummary> {
     let record = UnverifiedRecord::read(first).filter(|record| record.thread() == thread)?;
-    let Some(Event::ThreadStart(start)) = record.event() else { return None };
+    let start = record.listed_start()?;
     let Tail { state, updated, cost, turns, usage } = Tail::read(path).ok()??;
     let model = fallback(path).unwrap_or(start.model);
     let model = Some(model).filter(|model| !model.is_empty());

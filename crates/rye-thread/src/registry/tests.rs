@@ -99,6 +99,25 @@ fn what_is_no_plain_file_is_refused() {
     }
 }
 
+/// Its limits and its tools may be of a form that this version does not know.
+#[test]
+fn a_thread_of_a_newer_version_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let thread = record(1, 0).thread;
+    let path = folder.path().join(thread.as_str());
+    std::fs::create_dir(&path).unwrap();
+    let at = "2026-11-20T18:00:00.250Z";
+    let line = serde_json::json!({
+        "ts": at, "thread_id": thread.as_str(), "directive": "a/d", "event": "thread_start",
+        "payload": { "root": thread.as_str(), "created": at, "model": "m", "limits": 7 },
+    });
+    std::fs::write(path.join("transcript.jsonl"), format!("{line}\n")).unwrap();
+    let registry = Registry::open(&folder.path().join("registry.db")).unwrap();
+    registry.rebuild(folder.path()).unwrap();
+    let listed = registry.list().unwrap();
+    assert_eq!(listed[0].model.as_deref(), Some("m"));
+}
+
 /// Writes `levels` pages, each of which names the next one hundreds of times, above the only page of the table.
 fn bomb(path: &Path, table: &str, levels: usize) {
     let connection = Connection::open(path).unwrap();

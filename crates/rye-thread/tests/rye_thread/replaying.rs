@@ -60,6 +60,15 @@ async fn a_replay_names_the_first_divergence() {
     }
 }
 
+#[tokio::test]
+async fn a_thread_with_a_record_that_cannot_be_read_is_not_replayed() {
+    let world = World::new();
+    world.begin(Arc::clone(&world.store) as _, &Cancel::new()).await.unwrap();
+    let refused = world.try_replay(r#""text":"Be brief.""#, r#""text":7"#).await.unwrap_err();
+    let told = "cannot be used: its event `system_prompt` cannot be read";
+    assert!(refused.to_string().contains(told), "{refused}");
+}
+
 /// Whatever is there of a thread can be replayed.
 #[tokio::test]
 async fn half_a_thread_is_replayed_as_far_as_it_came() {

@@ -292,6 +292,23 @@ async fn the_readable_transcript_is_written_anew() {
     assert_eq!(all.len(), 1, "{all:?}");
 }
 
+/// An event of a newer version that nothing depends on is left out of it.
+#[tokio::test]
+async fn the_readable_transcript_passes_over_what_may_be_ignored() {
+    let whole = World::new();
+    whole.begin(Arc::clone(&whole.store) as _, &Cancel::new()).await.unwrap();
+    let bytes = whole.bytes();
+    let half = line_ends(&bytes).nth(39).unwrap();
+    let reading = whole.cut(&bytes[..half]).reading();
+    let dream = json!({
+        "seq": reading.records.len(), "ts": reading.records[39].at, "thread_id": thread_id().as_str(), "directive": "a",
+        "event": "dream", "payload": {}, "ignorable": true, "prev": reading.head.to_string(),
+    });
+    let cut = whole.cut(&[&bytes[..half], dream.to_string().as_bytes(), b"\n"].concat());
+    cut.resume("Begin.").await.unwrap();
+    assert!(readable(&cut).contains("*Resumed "), "{}", readable(&cut));
+}
+
 fn readable(world: &World) -> String {
     let folder = world.place.path().join(thread_id().as_str());
     std::fs::read_to_string(folder.join("transcript.md")).unwrap()

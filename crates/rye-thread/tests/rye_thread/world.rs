@@ -11,8 +11,8 @@ use rye_thread::store::{MemoryStore, Store};
 use rye_thread::transcript::payload::{RequestRetried, StepFinish};
 use rye_thread::transcript::{Event, Reading, read};
 use rye_thread::{
-    Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Hooks, Journal, Message,
-    Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderErrorClass,
+    Account, Approver, Asking, Cancel, Clock, Decision, DriveContext, Hooks, Journal, JournalError,
+    Message, Opening, Outcome, Palette, PaletteEntry, Provider, ProviderError, ProviderErrorClass,
     ProviderInfo, Registry, ReplayContext, Replayed, Reply, Request, ResumeError, Resumed, Run,
     StopReason, ThreadRecord, ToolCall, ToolOutput, drive, replay, resume,
 };
@@ -381,6 +381,10 @@ impl World {
 
     /// The real loop over what the store holds, with one text in it put for another first.
     pub(crate) async fn replay(&self, from: &str, to: &str) -> Replayed {
+        self.try_replay(from, to).await.unwrap()
+    }
+
+    pub(crate) async fn try_replay(&self, from: &str, to: &str) -> Result<Replayed, JournalError> {
         let mut reading = self.reading();
         for record in &mut reading.records {
             let text = record.payload.get().replace(from, to);
@@ -396,7 +400,7 @@ impl World {
             hooks: &self.hooks,
             record: &self.record(),
         };
-        replay(self.run(&palette, "Begin."), &reading, context).await.unwrap()
+        replay(self.run(&palette, "Begin."), &reading, context).await
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {

@@ -61,9 +61,11 @@ impl Accounts {
         account.or_insert(ThreadAccount::new(SpendLimit::Unlimited)).apply(change);
     }
 
-    /// Replaces the account of one thread by the account of its transcript.
+    /// Replaces the account of one thread by the account of its transcript. With an event of a newer version in it, nothing is free.
     pub fn open(&mut self, thread: &ThreadId, reading: &Reading) {
-        self.0.insert(thread.clone(), ThreadAccount::of(reading));
+        let mut account = ThreadAccount::of(reading);
+        account.is_overrun |= reading.foreign().is_some();
+        self.0.insert(thread.clone(), account);
     }
 
     /// Adds the accounts of the threads for which `is_wanted` returns `true`.

@@ -1,7 +1,7 @@
 //! The reply of a model: the received bytes, and the parsed view of them.
 
 use rye_types::Usage;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use strum::{Display, EnumString};
@@ -15,6 +15,7 @@ use super::depth::{MAX_DEPTH, nests_too_deep};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Reply {
+    #[serde(deserialize_with = "read_on_one_line")]
     #[cfg_attr(feature = "schema", schemars(with = "Value"))]
     raw: Box<RawValue>,
     /// The text blocks, joined.
@@ -78,6 +79,10 @@ fn on_one_line(raw: Box<RawValue>) -> Box<RawValue> {
     }
     let line = raw.get().replace(['\n', '\r'], " ");
     RawValue::from_string(line).unwrap_or(raw)
+}
+
+fn read_on_one_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<RawValue>, D::Error> {
+    Box::deserialize(deserializer).map(on_one_line)
 }
 
 /// The source of the token count of a reply.

@@ -32,7 +32,7 @@ fn a_thread_waits_with_a_question_until_it_is_decided_or_ends() {
         (vec![], None),
         (vec![asked("1")], Some(("1", 2))),
         (vec![asked("1"), user("x")], Some(("1", 2))),
-        (vec![asked("1"), resumed(None)], Some(("1", 2))),
+        (vec![asked("1"), resumed(&KEY, None)], Some(("1", 2))),
         (vec![asked("1"), approved("1")], None),
         (vec![asked("1"), decided("1", Decision::DENIED)], None),
         // What a call is called may come again. The place of its record tells the two apart.
@@ -40,7 +40,7 @@ fn a_thread_waits_with_a_question_until_it_is_decided_or_ends() {
         (vec![asked("1"), sample("ThreadError")], None),
         (vec![asked("1"), sample("ThreadComplete")], None),
         (vec![asked("1"), sample("ThreadContinued")], None),
-        (vec![asked("1"), sample("ThreadError"), resumed(None), asked("2")], Some(("2", 7))),
+        (vec![asked("1"), sample("ThreadError"), resumed(&KEY, None), asked("2")], Some(("2", 7))),
     ] {
         let pending = pending_approval(&begun(&events));
         let pending = pending.as_ref().map(|it| (it.request.call_id.as_str(), it.seq));
@@ -71,7 +71,7 @@ fn told_decision() -> DecidedApproval {
     }
 }
 
-/// A resume acts on a decision that came while nobody drove the thread.
+/// A resume acts on a decision that came while no process drove the thread.
 #[test]
 fn a_decision_stands_until_something_else_happens() {
     let rows = [
@@ -79,13 +79,13 @@ fn a_decision_stands_until_something_else_happens() {
         (vec![asked("1")], false),
         (vec![asked("1"), approved("1")], true),
         (vec![asked("1"), user("x"), approved("1")], true),
-        (vec![asked("1"), approved("1"), resumed(None)], true),
-        (vec![asked("1"), approved("1"), resumed(None), resumed(None)], true),
+        (vec![asked("1"), approved("1"), resumed(&KEY, None)], true),
+        (vec![asked("1"), approved("1"), resumed(&KEY, None), resumed(&KEY, None)], true),
         (vec![asked("1"), approved("1"), user("x")], false),
         (vec![asked("1"), approved("1"), sample("ToolCallStart")], false),
         (vec![asked("1"), approved("1"), sample("ThreadError")], false),
         (vec![asked("1"), approved("1"), asked("2")], false),
-        // A decision about another call, and one that nobody asked for.
+        // A decision about another call, and one without a question.
         (vec![asked("1"), approved("2")], false),
         (vec![approved("1")], false),
     ];
@@ -112,7 +112,7 @@ fn the_decision_on_a_question_is_found_by_its_place() {
     for (seq, expected) in (0..).zip(expected) {
         assert_eq!(decision(seq), expected, "{seq}");
     }
-    // Nobody decided on record 8, record 9 asks nothing, and there is no record after it.
+    // Record 8 has no decision, record 9 asks nothing, and there is no record after it.
     for seq in [8, 9, 10, u64::MAX] {
         assert_eq!(decision(seq), None, "{seq}");
     }

@@ -44,7 +44,7 @@ fn a_thread_has_the_end_that_it_recorded_last() {
     let failed = "error at 2026-11-20T18:00:00.250Z, 2 turns, 7 tokens, 42 [] [too many] []";
     let continued = "continued at 2026-11-20T18:00:00.250Z, 2 turns, 7 tokens, 42 [] [] [hello-019a0000-0000-7000-8000-000000000001]";
     let [complete, error, next] = ["ThreadComplete", "ThreadError", "ThreadContinued"].map(sample);
-    let again = || resumed(None);
+    let again = || resumed(&KEY, None);
     for (events, expected) in [
         (vec![], None),
         (vec![sample("StepStart")], None),
@@ -67,15 +67,15 @@ fn a_thread_has_the_end_that_it_recorded_last() {
 /// Raising is the operator's act, which a checkpoint of its own shows (SPEC D18).
 #[test]
 fn limits_are_those_of_the_beginning_or_as_they_were_raised() {
-    let raised = |limit: u64| resumed(Some(turns(limit)));
+    let raised = |limit: u64| resumed(&KEY, Some(turns(limit)));
     for (events, last) in [
         (vec![], 10),
         (vec![user("x")], 10),
-        (vec![resumed(None)], 10),
+        (vec![resumed(&KEY, None)], 10),
         (vec![raised(20)], 20),
         (vec![raised(20), user("x")], 20),
         (vec![raised(20), raised(30)], 30),
-        (vec![raised(20), resumed(None)], 20),
+        (vec![raised(20), resumed(&KEY, None)], 20),
     ] {
         let events: Vec<Event> = [begun()].into_iter().chain(events).collect();
         let limits = recorded_limits(&told(&events)).unwrap();
@@ -161,7 +161,7 @@ fn the_record_of_a_thread_follows_from_its_transcript() {
         ["StepStart", "StepFinish", "ApprovalRequested", "ApprovalDecided"].map(sample);
     let [spawned, ended, fallback, error] =
         ["SpawnChild", "ChildEnded", "ModelFallback", "ThreadError"].map(sample);
-    let raised = resumed(Some(turns(20)));
+    let raised = resumed(&KEY, Some(turns(20)));
     let nothing = "running, 0 turns, 0 tokens, 0, m, at most 10";
     let failed = "error, 2 turns, 7 tokens, 42, m, at most 10";
     for (events, expected) in [

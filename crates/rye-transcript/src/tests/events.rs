@@ -188,6 +188,10 @@ fn what_a_newer_version_records_is_kept_and_not_read() {
         let account = Account::from_transcripts(&reading, &|_| FoundTranscript::Absent);
         let refused = AccountError::Foreign { thread: thread(), event: "dream".to_owned() };
         assert_eq!(account.err(), is_foreign.then_some(refused));
+        let mut accounts = Accounts::default();
+        accounts.open(&thread(), &reading);
+        let free = if is_foreign { 0 } else { 500_000_000 };
+        assert_eq!(accounts.account(&thread()).unwrap().free(), Some(Nanos::new(free)));
         if is_foreign {
             assert_eq!(cost_above(&reading), Nanos::new(500_000_000), "its whole share");
         }
@@ -242,6 +246,31 @@ proptest! {
         prop_assert_eq!(format!("{read:?}"), format!("{event:?}"));
         let decided = Record::decide(kind, &payload).map_err(TestCaseError::fail)?;
         prop_assert_eq!(decided, event.money());
+    }
+}
+
+/// Another program may leave out what is null.
+#[test]
+fn a_member_that_may_be_null_may_be_missing() {
+    for row in rows() {
+        let payload: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(row.payload).unwrap();
+        for name in payload.keys() {
+            let mut changed = payload.clone();
+            let read = |changed: &serde_json::Map<_, _>| {
+                let raw = serde_json::value::to_raw_value(changed).unwrap();
+                row.event.kind().read(&raw).map(|event| format!("{event:?}"))
+            };
+            // A member that may be anything is not missing if it is null.
+            changed.insert(name.clone(), json!({ "any": 1 }));
+            let may_be_any = read(&changed).is_ok();
+            changed.insert(name.clone(), json!(null));
+            let with_null = read(&changed);
+            changed.remove(name);
+            if with_null.is_ok() && !may_be_any {
+                assert_eq!(read(&changed), with_null, "{}: {name}", row.label);
+            }
+        }
     }
 }
 

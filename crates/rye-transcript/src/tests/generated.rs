@@ -236,7 +236,7 @@ fn tools() -> BoxedStrategy<Vec<ToolSpec>> {
     vec(tool, 0..3).boxed()
 }
 
-/// Every event, in two halves, because a choice has a bound.
+/// Every event but a checkpoint, in three parts, because a choice has a bound.
 pub(crate) fn event() -> BoxedStrategy<Event> {
     prop_oneof![of_calls(), of_requests(), of_threads()].boxed()
 }

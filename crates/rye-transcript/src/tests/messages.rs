@@ -95,6 +95,9 @@ fn a_reply_is_kept_as_it_was_received_on_one_line() {
         (r#"["a\nb"]"#, r#"["a\nb"]"#),
     ] {
         assert_eq!(reply(received).raw().get(), kept);
+        let json = serde_json::to_string_pretty(&reply("[0]")).unwrap().replace("[0]", received);
+        let read: Reply = serde_json::from_str(&json).unwrap();
+        assert_eq!(read.raw().get(), kept);
         let mut mended = reply("[0]");
         (mended.text, mended.counted) = ("Hi.".to_owned(), Counted::Unreported);
         let mended = mended.with_raw(raw(received));

@@ -73,8 +73,8 @@ fn event(phrase: &str) -> Event {
             limits: limits(share),
             text: String::new(),
         }),
-        ["raise", cap] => resumed(Some(limits(cap))),
-        ["resume"] => resumed(None),
+        ["raise", cap] => resumed(&KEY, Some(limits(cap))),
+        ["resume"] => resumed(&KEY, None),
         ["say"] => user("x"),
         _ => panic!("`{phrase}` stands for no event"),
     }
@@ -259,7 +259,7 @@ fn a_child_that_has_ended_counts_with_its_cost() {
     }
 }
 
-/// What cannot be read may have cost all that it might cost, and without a limit nobody knows how much.
+/// What cannot be read may have cost all that it might cost, and without a limit it is not known how much.
 #[test]
 fn a_transcript_that_cannot_be_relied_on_counts_with_its_whole_share() {
     for (threads, expected) in [

@@ -40,7 +40,7 @@ fn markdown_is_for_reading() {
     check_markdown(&result, "## Failed: `a_b`\n\n```json\nno\n```\n\n");
 }
 
-/// A person opens the file in an editor or on a terminal, whoever wrote the words.
+/// A person opens the file in an editor or on a terminal. The words may be of any author.
 #[test]
 fn nothing_hidden_stands_in_it() {
     const TEXT: &str = "a\u{1b}[2J\0\u{202e}b\u{200b}\r\n\tc é 👩\u{200d}💻";
@@ -157,7 +157,7 @@ fn what_is_missing_takes_no_words() {
     }
 }
 
-/// A person learns that something that nobody waits for did not happen.
+/// A person learns that the action of a hook did not happen.
 #[test]
 fn a_hook_that_was_refused_or_failed_is_a_warning() {
     let refusal = json!({"capability": "c", "layer": "l", "pattern": null, "message": "m"});

@@ -3,25 +3,13 @@
 use rye_types::{Nanos, ThreadState, Usage};
 
 use super::*;
-use crate::payload::{Decided, Said, ThreadComplete, ThreadContinued, ThreadError, ThreadResumed};
+use crate::payload::{Decided, Said, ThreadComplete, ThreadContinued, ThreadError};
 use crate::{ApprovalReason, ApprovalRequest, Decision};
 
 fn decided() -> Event {
     let request =
         ApprovalRequest::new(&thread(), "1", "a/b", &json!({}), ApprovalReason::Configured);
     Event::ApprovalDecided(Decided::new(&request, Decision::Approved, "command"))
-}
-
-fn resumed(key: &SigningKey) -> Event {
-    Event::ThreadResumed(ThreadResumed {
-        opening: 2,
-        cut_bytes: 0,
-        facts: serde_json::Map::new(),
-        cost: Nanos::ZERO,
-        elapsed: Duration::ZERO,
-        signed_by: key.public().to_pem(),
-        limits: None,
-    })
 }
 
 /// Returns each event that decides something, with `true` if it counts without a checkpoint.
@@ -34,7 +22,7 @@ fn rows(key: &SigningKey) -> Vec<(Event, bool)> {
     let text = String::new();
     vec![
         (decided(), false),
-        (resumed(key), false),
+        (resumed(key, None), false),
         (
             Event::ThreadComplete(ThreadComplete {
                 outputs: None,
@@ -117,7 +105,7 @@ fn rule_01_a_checkpoint_is_by_the_key_that_the_opening_names() {
             Err(damage) => assert_eq!((is_fine, damage.kind), (false, named_by(named))),
         }
         if is_fine {
-            transcript.append(&resumed(&other));
+            transcript.append(&resumed(&other, None));
             transcript.checkpoint(&key);
             assert_eq!(read_back(&transcript).unwrap_err().kind, named_by(&other));
         }

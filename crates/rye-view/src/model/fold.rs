@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use rye_transcript::{Event, Record, Spawn, ThreadId};
+use rye_transcript::{Event, EventKind, Record, Spawn, ThreadId};
 
 use rye_transcript::payload::{
-    Asked, ChildEnd, Intent, Receipt, RequestFailed, RequestRetried, StepFinish, StepStart,
+    Asked, ChildEnd, Intent, Receipt, RequestFailed, RequestRetried, StepStart,
 };
 use rye_types::{Nanos, ThreadState, Usage};
 use serde_json::Value;
@@ -89,7 +89,7 @@ impl<'a> Fold<'a> {
         match event {
             Some(Event::Checkpoint(_)) => self.thread.checkpoints.push(record.seq),
             Some(Event::StepStart(step)) => self.begin(index, record, &step, wall),
-            Some(Event::StepFinish(step)) => self.answer(&step, wall),
+            Some(Event::StepFinish(step)) => self.answer(step.cost, step.reply.usage, wall),
             Some(Event::RequestRetried(retried)) => self.retry(index, &retried, wall),
             Some(Event::RequestFailed(failed)) => self.fail(index, record, &failed, wall),
             Some(Event::ToolCallStart(call)) => self.call(index, record, call, wall),
@@ -103,7 +103,15 @@ impl<'a> Fold<'a> {
                 self.note_error(record.seq);
                 self.add(index);
             }
-            _ => drop(self.add(index)),
+            _ => {
+                // A reply may be unreadable for itself, and is shown as it was recorded. Its request has ended, and cost money.
+                if record.kind == EventKind::StepFinish
+                    && let Ok(step) = record.finish()
+                {
+                    self.answer(step.cost, Usage::default(), wall);
+                }
+                self.add(index);
+            }
         }
     }
 
@@ -172,9 +180,7 @@ impl<'a> Fold<'a> {
         self.attempt = Some(Attempt { start: wall, seq: record.seq, turn });
     }
 
-    fn answer(&mut self, step: &StepFinish, wall: i64) {
-        let cost = step.cost;
-        let usage = step.reply.usage;
+    fn answer(&mut self, cost: Nanos, usage: Usage, wall: i64) {
         self.thread.turns += 1;
         self.thread.usage = self.thread.usage.plus(&usage);
         let section = self.section();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use rye_caps::{Capability, Kind, Pattern, Primary};
-use rye_transcript::{DIRECTIVE_RETURN, Event, Refusal};
+use rye_transcript::{DIRECTIVE_RETURN, EventKind, Refusal};
 
 use super::document::document;
 use super::figures::{count_noun, short_id};
@@ -38,14 +38,16 @@ impl Calls {
         // A call begins with its record, and only its result says that it was refused.
         let mut begun: BTreeMap<String, Begun> = BTreeMap::new();
         for record in thread.records() {
-            match record.event() {
-                Ok(Event::ToolCallStart(call)) => {
+            match record.kind {
+                EventKind::ToolCallStart => {
+                    let Ok(call) = record.intent() else { continue };
                     if let Some(target) = call.target {
                         let next = Begun { seq: record.seq, capability: target.capability };
                         calls.grant(begun.insert(call.call_id, next));
                     }
                 }
-                Ok(Event::ToolCallResult(receipt)) => {
+                EventKind::ToolCallResult => {
+                    let Ok(receipt) = record.receipt() else { continue };
                     let begun = begun.remove(&receipt.call_id);
                     match receipt.refusal {
                         None => calls.grant(begun),

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use rye_transcript::payload::{Asked, Decided, Intent, Receipt};
-use rye_transcript::{Decision, Event, Record, Refusal, ThreadId};
+use rye_transcript::{Event, Record, Refusal, ThreadId};
 use rye_types::Nanos;
 use serde_json::{Map, Value};
 
@@ -241,7 +241,7 @@ fn decision(
     let waited = record.at.as_unix_millis() - asked.at.as_unix_millis();
     html! {
         p {
-            (icon(if *decision == Decision::Approved { "completed" } else { "cancelled" })) " "
+            (icon(if decision.is_approval() { "completed" } else { "cancelled" })) " "
             (Shown(&capitalise(&decision.as_str().replace('_', " ")))) " by " (Shown(by))
             " after " (duration(u64::try_from(waited).unwrap_or(0))) " "
             span.t3 {

@@ -4,10 +4,13 @@ use std::mem;
 
 use rye_sign::{Digest, canonical_json};
 use rye_transcript::payload::{SignedHead, ThreadStart};
-use rye_transcript::{Event, EventKind, Reading, Record, added_items, recorded_end};
+use rye_transcript::{
+    Event, EventKind, Reading, Record, added_items, recorded_end, recorded_limits,
+};
 use serde_json::{Value, json};
 
 use super::{TRANSCRIPT, member};
+use crate::unread::UnreadError;
 
 /// The subjects: the lines of the transcript, and each output.
 pub(super) fn subjects(reading: &Reading, lines: &[u8]) -> Value {
@@ -39,7 +42,16 @@ fn digest_of(value: &Value) -> Digest {
 }
 
 /// Derives the predicate without its member `attestation`. Returns `None` for a thread that has not ended.
-pub(super) fn derive(reading: &Reading) -> Option<Value> {
+///
+/// # Errors
+///
+/// [`UnreadError`] if this version cannot read a record.
+pub(super) fn derive(reading: &Reading) -> Result<Option<Value>, UnreadError> {
+    UnreadError::check(reading)?;
+    Ok(derive_of_read(reading))
+}
+
+fn derive_of_read(reading: &Reading) -> Option<Value> {
     let end = recorded_end(reading)?;
     let end_record = reading.records.iter().rfind(|record| record.kind.is_end())?;
     let mut start = reading.start()?;
@@ -64,7 +76,7 @@ pub(super) fn derive(reading: &Reading) -> Option<Value> {
         "turns": end.turns,
         "usage": end.usage,
         "cost": { "currency": "USD", "nanos": end.cost },
-        "limits": limits(reading, &start),
+        "limits": recorded_limits(reading)?.last,
         "outcome": {
             "state": end.state().as_str(),
             "failure": end.failure.as_ref().map(|failure| failure.kind.as_str()),
@@ -166,16 +178,6 @@ fn model(reading: &Reading, start: &ThreadStart) -> Value {
         Some(Event::ModelFallback(to)) => json!({ "provider": to.provider, "id": to.model }),
         _ => json!({ "provider": start.provider, "id": start.model }),
     }
-}
-
-/// The limits by the last record that has any.
-fn limits(reading: &Reading, start: &ThreadStart) -> Value {
-    let raised = |record: &Record| match record.event() {
-        Ok(Event::ThreadResumed(resumed)) => resumed.limits,
-        _ => None,
-    };
-    let last = reading.of_kind(EventKind::ThreadResumed).rev().find_map(raised);
-    json!(last.as_ref().unwrap_or(&start.limits))
 }
 
 /// The members that repeat what others said. A signature shows that they said it, and not that it is true.

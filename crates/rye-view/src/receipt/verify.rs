@@ -7,6 +7,7 @@ use rye_types::{Moment, Timestamp};
 use serde_json::Value;
 
 use super::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE, TRANSCRIPT, member, predicate};
+use crate::unread::UnreadError;
 
 /// A verified receipt.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +83,9 @@ pub enum ReceiptError {
         /// The time of the revocation, and the list that says so.
         revocation: Revocation,
     },
+    /// This version cannot read a record of the transcript, so that it does not know what follows from it.
+    #[error(transparent)]
+    Unread(#[from] UnreadError),
 }
 
 fn list_names(names: &[String]) -> String {
@@ -133,7 +137,8 @@ impl Receipt {
     ///
     /// # Errors
     ///
-    /// The file is another one, its chain is broken, or the receipt states something that the transcript does not say.
+    /// The file is another one, its chain is broken, this version cannot read a record of it, or the receipt states something that
+    /// the transcript does not say.
     pub fn verify_transcript(&self, transcript: &[u8]) -> Result<Reading, ReceiptError> {
         self.check_subject(TRANSCRIPT, transcript)?;
         let predicate = &self.statement["predicate"];
@@ -144,7 +149,7 @@ impl Receipt {
         let reading =
             read(transcript, &thread, &named_keys(transcript)).map_err(ReceiptError::Damaged)?;
         let other = |member: &str| ReceiptError::OtherFacts { member: member.to_owned() };
-        let derived = predicate::derive(&reading).ok_or_else(|| other("outcome"))?;
+        let derived = predicate::derive(&reading)?.ok_or_else(|| other("outcome"))?;
         if let Some(member) = predicate::first_difference(predicate, &derived) {
             return Err(other(&member));
         }

@@ -36,7 +36,7 @@ pub(crate) fn everything() -> Recording {
         .add_after("approval_decided", json!({ "call_id": "e", "arguments_sha256": "4f3ebae8", "decision": "approved", "by": "command" }), 60_000)
         .checkpoint()
         .call("e", "rye/file-system/write", json!({ "path": "R.md" }), json!({ "bytes": 3 }))
-        .add("a_later_event", json!({ "new": true }))
+        .add_ignorable("a_later_event", json!({ "new": true }))
         .end();
     recording
 }
@@ -105,6 +105,24 @@ fn a_call_that_waits_is_shown_with_its_arguments_and_the_command() {
     let command = format!("rye approve {} --call ", crate::recording::THREAD);
     check(&page, &["1 call waits for approval", "rec ask", "waits for a decision", &command], &[]);
     check(&page, &["Asked because", "the configuration asks before each call of it"], &[BEGAN]);
+}
+
+#[test]
+fn a_decision_has_the_icon_of_what_it_does() {
+    for (decision, icon) in
+        [("approved", "completed"), ("approved_in_thread", "completed"), ("denied", "cancelled")]
+    {
+        let mut recording = Recording::begin();
+        recording
+            .turn(1)
+            .add("approval_requested", json!({ "call_id": "e", "item_id": "x/y", "arguments": {}, "arguments_sha256": "4f3ebae8", "reason": "configured" }))
+            .add("approval_decided", json!({ "call_id": "e", "arguments_sha256": "4f3ebae8", "decision": decision, "by": "command" }))
+            .checkpoint();
+        let page = recording.page();
+        let (before, _) = page.split_once(" by command").unwrap();
+        let (_, shown) = before.rsplit_once("#i-").unwrap();
+        assert!(shown.starts_with(icon), "{decision}: {shown}");
+    }
 }
 
 /// The clause about a call that was cut off.

@@ -184,6 +184,31 @@ fn check_parts(recording: &Recording, least: usize) {
     });
 }
 
+/// The arguments and the result of a call may be unreadable for themselves. Its capability and its refusal are shown nevertheless.
+#[test]
+fn the_authority_of_an_unreadable_call_is_shown() {
+    let mut deep = json!("x");
+    for _ in 0..200 {
+        deep = json!([deep]);
+    }
+    let refusal =
+        json!({ "capability": "rye.execute.tool.x", "message": "Not you.", "layer": "operator" });
+    for is_refused in [true, false] {
+        let mut recording = Recording::begin();
+        let refusal = if is_refused { refusal.clone() } else { json!(null) };
+        recording.turn(1).intent("d", "x/y", deep.clone()).add(
+            "tool_call_result",
+            json!({ "call_id": "d", "name": "x", "content": deep, "is_error": is_refused, "refusal": refusal }),
+        );
+        assert_eq!(recording.reading().unread().count(), 2);
+        serving(&recording, "running", |get| {
+            let page = get(&format!("authority/{THREAD}"));
+            assert_eq!(page.contains("Not you."), is_refused, "{page}");
+            assert_eq!(page.contains("No call was carried out."), is_refused, "{page}");
+        });
+    }
+}
+
 /// The end of a child that a turn started and did not wait for is sent to the page that shows that turn.
 #[test]
 fn the_end_of_a_child_is_sent_with_the_turn_that_started_it() {

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use rye_sign::dsse::Envelope;
 use rye_sign::{Origin, SigningKey, TrustDocument, TrustStore};
 use rye_types::Moment;
-use rye_view::receipt::{PAYLOAD_TYPE, Receipt, sign};
+use rye_view::receipt::{MakeError, PAYLOAD_TYPE, Receipt, sign};
 use rye_view::{Signer, Source};
 use serde_json::{Value, json};
 
-use crate::recording::{KEY, Recording};
+use crate::recording::{KEY, Recording, limits};
 
 const AT: i64 = 1_795_200_000_000;
 
@@ -47,10 +47,14 @@ fn own_trust() -> TrustStore {
 }
 
 fn receipt(recording: &Recording) -> String {
+    try_receipt(recording).unwrap()
+}
+
+fn try_receipt(recording: &Recording) -> Result<String, MakeError> {
     let (record, reading) = (recording.record(), recording.reading());
     let at = Moment::from_unix_millis(AT);
     let source = Source::new(&record, &reading, Signer::Trusted, at);
-    sign(&source, recording.lines.as_bytes(), at, "1.2.3", &key()).unwrap()
+    sign(&source, recording.lines.as_bytes(), at, "1.2.3", &key())
 }
 
 #[test]
@@ -64,6 +68,31 @@ fn a_receipt_says_what_the_transcript_says() {
     receipt.verify_output("files", br#"["b","a"]"#).unwrap();
     let shown = serde_json::to_string_pretty(&receipt.statement).unwrap();
     insta::assert_snapshot!("receipt", shown);
+}
+
+/// Another program may append to a transcript. A later checkpoint covers its records, and does not follow each of them.
+#[test]
+fn raised_limits_count_with_their_own_checkpoint() {
+    for is_sealed in [true, false] {
+        let mut recording = Recording::begin();
+        let mut raised = limits();
+        raised["turns"] = json!(99);
+        recording.add(
+            "thread_resumed",
+            json!({
+                "opening": 1, "cut_bytes": 0, "facts": {}, "cost_nanos": 0, "elapsed_millis": 0,
+                "signed_by": key().public().to_pem(), "limits": raised,
+            }),
+        );
+        if is_sealed {
+            recording.checkpoint();
+        }
+        recording.turn(1).end();
+        let statement = Receipt::verify(&receipt(&recording), &own_trust()).unwrap().statement;
+        let first = &limits()["turns"];
+        let turns = if is_sealed { &raised["turns"] } else { first };
+        assert_eq!(statement["predicate"]["limits"]["turns"], *turns, "{is_sealed}");
+    }
 }
 
 #[test]
@@ -159,14 +188,26 @@ fn each_reason_of_a_refusal_is_told() {
     );
 }
 
+/// A version that knew the event may have signed.
+#[test]
+fn a_record_that_cannot_be_read_refuses_the_signer_and_the_verifier() {
+    let mut recording = Recording::begin();
+    recording.add("dream", json!({})).end();
+    let refused = "record 4 of the thread `prepare-019a0000-0000-7000-8000-000000000000` cannot be used: this version knows no event `dream`; use the version that recorded it";
+    assert_eq!(try_receipt(&recording).unwrap_err().to_string(), refused);
+    let digest = rye_sign::Digest::of(recording.lines.as_bytes()).to_string();
+    let mut statement = Receipt::verify(&receipt(&ended()), &own_trust()).unwrap().statement;
+    statement["subject"][0]["digest"]["sha256"] = digest.into();
+    let receipt = Receipt::verify(&signed(&statement), &own_trust()).unwrap();
+    let error = receipt.verify_transcript(recording.lines.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), refused);
+}
+
 #[test]
 fn a_thread_that_may_go_on_has_no_receipt() {
     let mut recording = Recording::begin();
     recording.turn(1);
-    let (record, reading) = (recording.record(), recording.reading());
-    let at = Moment::from_unix_millis(AT);
-    let source = Source::new(&record, &reading, Signer::Trusted, at);
-    let refused = sign(&source, recording.lines.as_bytes(), at, "1.2.3", &key()).unwrap_err();
+    let refused = try_receipt(&recording).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the thread `prepare-019a0000-0000-7000-8000-000000000000` has not ended; a receipt is made of a thread that has"

@@ -51,18 +51,25 @@ impl Recording {
     }
 
     pub(crate) fn add(&mut self, event: &str, payload: Value) -> &mut Self {
-        self.add_after(event, payload, 0)
+        self.add_with(event, payload, json!({}))
     }
 
     pub(crate) fn add_after(&mut self, event: &str, payload: Value, wait: u64) -> &mut Self {
+        self.add_with(event, payload, json!({ "approval_wait_millis": wait }))
+    }
+
+    /// An event of a newer version that this one may go on without.
+    pub(crate) fn add_ignorable(&mut self, event: &str, payload: Value) -> &mut Self {
+        self.add_with(event, payload, json!({ "ignorable": true }))
+    }
+
+    fn add_with(&mut self, event: &str, payload: Value, mut members: Value) -> &mut Self {
         let at = Moment::from_unix_millis(START + self.millis);
         let mut line = json!({
             "seq": self.count, "ts": at.to_string(), "thread_id": self.thread.as_str(), "directive": "release/prepare",
             "event": event, "payload": payload, "prev": self.head.to_string(),
         });
-        if wait > 0 {
-            line["approval_wait_millis"] = wait.into();
-        }
+        line.as_object_mut().unwrap().append(members.as_object_mut().unwrap());
         let line = line.to_string();
         self.head = self.head.link(line.as_bytes());
         self.count += 1;

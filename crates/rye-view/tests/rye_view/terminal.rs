@@ -5,7 +5,7 @@ use rye_view::{Charset, Signer, Source, export};
 use serde_json::json;
 
 use crate::pages::everything;
-use crate::recording::{CHILD, Recording, limits};
+use crate::recording::{CHILD, Recording, begun, limits, reply, used};
 
 fn timeline(recording: &Recording, charset: Charset) -> String {
     let (record, reading) = (recording.record(), recording.reading());
@@ -35,4 +35,21 @@ fn hostile_records_are_drawn() {
         .checkpoint();
     let text = timeline(&recording, Charset::Ascii);
     assert!(text.contains("child U+001B [31mU+202E") && !text.contains('\u{1b}'), "{text}");
+}
+
+/// The request of a reply that cannot be read has ended, and cost what its record says.
+#[test]
+fn an_unreadable_reply_is_drawn_like_any_other() {
+    let drawn = |reply| {
+        let mut recording = Recording::begin();
+        recording
+            .add("step_start", begun(1, 20_000_000))
+            .wait(1_000)
+            .add("step_finish", json!({ "turn": 1, "reply": reply, "cost_nanos": 10_000_000 }))
+            .call("a", "x/y", json!({}), json!("z"))
+            .wait(5_000)
+            .add("user_message", json!({ "text": "more" }));
+        timeline(&recording, Charset::Ascii)
+    };
+    assert_eq!(drawn(json!(7)), drawn(reply(used(0, 0))));
 }

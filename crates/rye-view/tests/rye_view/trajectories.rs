@@ -2,16 +2,21 @@
 
 use rye_transcript::{DamageKind, EventKind};
 use rye_types::Moment;
-use rye_view::{Signer, Source, export};
+use rye_view::export::{self, UnreadError};
+use rye_view::{Signer, Source};
 use serde_json::{Value, json};
 
 use crate::pages::everything;
-use crate::recording::Recording;
+use crate::recording::{CHILD, Recording};
 
 pub(crate) fn trajectory(recording: &Recording) -> Value {
+    serde_json::from_str(&exported(recording).unwrap()).unwrap()
+}
+
+fn exported(recording: &Recording) -> Result<String, UnreadError> {
     let (record, reading) = (recording.record(), recording.reading());
     let source = Source::new(&record, &reading, Signer::Trusted, Moment::from_unix_millis(0));
-    serde_json::from_str(&export::atif(&source)).unwrap()
+    export::atif(&source)
 }
 
 #[test]
@@ -58,9 +63,9 @@ fn a_refused_call_is_a_call_with_a_result() {
     assert_eq!(step["observation"]["results"][0]["content"], "{\"b\":1}");
 }
 
-/// Nothing that was recorded makes the export fail.
+/// A record that cannot be read refuses the export, unless this version may go on without it.
 #[test]
-fn payloads_of_other_forms_are_exported() {
+fn payloads_of_other_forms_are_exported_or_refused() {
     for kind in EventKind::ALL {
         if *kind == EventKind::Checkpoint || kind.names_key() {
             continue;
@@ -75,11 +80,32 @@ fn payloads_of_other_forms_are_exported() {
             let mut recording = Recording::begin();
             recording.turn(1).add(event, payload.clone()).add(event, payload).checkpoint();
             match recording.try_reading() {
-                Ok(_) => assert_eq!(trajectory(&recording)["schema_version"], "ATIF-v1.8"),
+                Ok(reading) => {
+                    let unread = reading.unread().next().map(|(record, _)| record.seq);
+                    let refused = exported(&recording).err().map(|error| error.record);
+                    assert_eq!(refused, unread, "{event}");
+                }
                 Err(damage) => {
                     assert!(matches!(damage.kind, DamageKind::Payload { .. }), "{damage}")
                 }
             }
         }
     }
+}
+
+#[test]
+fn a_record_that_cannot_be_read_refuses_the_trajectory_of_its_parent() {
+    let mut child = Recording::begin_as(CHILD);
+    child.add("dream", json!({}));
+    let parent = Recording::begin();
+    let (record, reading) = (parent.record(), parent.reading());
+    let (child_record, child_reading) = (child.record(), child.reading());
+    let at = Moment::from_unix_millis(0);
+    let mut source = Source::new(&record, &reading, Signer::Trusted, at);
+    source.children = vec![Source::new(&child_record, &child_reading, Signer::Trusted, at)];
+    let refused = export::atif(&source).unwrap_err().to_string();
+    let told = format!(
+        "record 4 of the thread `{CHILD}` cannot be used: this version knows no event `dream`; use the version that recorded it"
+    );
+    assert_eq!(refused, told);
 }

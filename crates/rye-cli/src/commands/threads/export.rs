@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use rye::ThreadReading;
 use rye::files::read_plain;
 use rye::thread::ThreadId;
-use rye_view::{Source, export};
+use rye_view::Source;
+use rye_view::export::{self, UnreadError};
 use serde_json::json;
 
 use super::source::{Reach, with_source};
@@ -64,9 +65,13 @@ pub(super) fn run(
         Format::Receipt => receipt(&thread, arguments.key.as_deref(), known, environment)?,
         Format::Atif => render(&thread, Reach::Tree, known, environment, export::atif)?,
         Format::Html if arguments.with_tree => {
-            render(&thread, Reach::Tree, known, environment, export::html_tree)?
+            let make = |source: &Source<'_>| Ok(export::html_tree(source));
+            render(&thread, Reach::Tree, known, environment, make)?
         }
-        Format::Html => render(&thread, Reach::Children, known, environment, export::html)?,
+        Format::Html => {
+            let make = |source: &Source<'_>| Ok(export::html(source));
+            render(&thread, Reach::Children, known, environment, make)?
+        }
         Format::Jsonl => lines(&read(&thread, &known.threads, environment)?)?,
     };
     match &arguments.output {
@@ -96,11 +101,11 @@ fn render(
     reach: Reach,
     known: &Known,
     environment: &Environment,
-    make: fn(&Source<'_>) -> String,
+    make: fn(&Source<'_>) -> Result<String, UnreadError>,
 ) -> Result<String, Failure> {
-    let mut text = String::new();
-    with_source(thread, reach, known, environment, &mut |source| text = make(source))?;
-    Ok(text)
+    let mut made = Ok(String::new());
+    with_source(thread, reach, known, environment, &mut |source| made = make(source))?;
+    made.map_err(|error| Failure::of(&error, Exit::Failed))
 }
 
 /// Signs a receipt of the thread with the operator's key.

@@ -243,18 +243,6 @@ pub enum ReopenError {
         /// The thread that its record names.
         next: ThreadId,
     },
-    /// This version cannot read a record, so that a replay would compare a part of the thread.
-    #[error(
-        "record {record} of thread `{thread}` cannot be used: {problem}; replay it with the version that recorded it"
-    )]
-    Unread {
-        /// The thread.
-        thread: ThreadId,
-        /// The number of the record, from 0.
-        record: u64,
-        /// The reason in words.
-        problem: String,
-    },
     /// The record does not say how the thread was started.
     #[error("the record of thread `{thread}` does not say how it was started: {problem}")]
     Unrepeatable {
