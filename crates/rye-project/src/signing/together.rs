@@ -69,18 +69,14 @@ impl SpacesToCheck {
         let write = |(path, options): &(PathBuf, SignOptions)| match refused.remove(path.as_path())
         {
             Some(error) => Err(error),
-            None => {
-                let is_judged = |found: &str| match texts.get(path) {
-                    Some(signed) => {
-                        with_signature(path, found, key, at).is_ok_and(|it| it == *signed)
-                    }
-                    None => true,
-                };
-                sign_judged_file(path, key, at, *options, |found| match is_judged(found) {
+            None => sign_judged_file(path, key, at, *options, |found| {
+                // Another program may have written the file after it was judged.
+                let signed = with_signature(path, found, key, at)?;
+                match texts.get(path) == Some(&signed) {
                     true => Ok(self.project().other_signature(path, found, &key.public())),
                     false => Err(SignFileError::Changed { path: path.clone() }),
-                })
-            }
+                }
+            }),
         };
         let results = files.iter().map(write).collect();
         Ok(SignedFiles { results, spaces })
