@@ -1,5 +1,8 @@
 //! Only verified items are returned, and a bad winner never falls through (SPEC 1.4, 2.10).
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use rye_resolve::{ResolveError, Space};
 use rye_sign::{Coverage, Policy, Provenance};
 use rye_types::ItemKind;
@@ -44,6 +47,22 @@ fn the_digest_is_of_the_file() {
     let library = world.library_with(Policy::default().dangerous_allow_unsigned());
     let item = library.text(ItemKind::Knowledge, &id("a")).unwrap();
     assert_eq!(item.digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+/// A text that a file is about to have is verified in its place, as the file would be.
+#[test]
+fn a_text_that_a_file_is_about_to_have() {
+    let world = World::new();
+    world.write("project", FILE, &directive("a", "", ""));
+    let path = world.path("project").join(".ai").join(FILE);
+    let signed = signed_text(&world.operator, FILE, &directive("a", "", ""));
+    let read = |text: &str| {
+        let texts = HashMap::from([(path.clone(), text.to_owned())]);
+        world.library().with_texts(Arc::new(texts)).directive(&id("a"))
+    };
+    assert_eq!(read(&signed).unwrap().content.value().name.value, "a");
+    assert!(read(&signed.replace("Do it.", "Do more.")).unwrap_err().is_unverified());
+    assert!(world.library().directive(&id("a")).unwrap_err().is_unverified());
 }
 
 #[test]
