@@ -34,8 +34,18 @@ pub(super) fn findings(
     let policy = policy_layers(catalog.project.trust_config.as_ref()).unwrap_or_default();
     bounds.extend(policy.iter().map(Bound::of_policy));
     let inherited = chain.extends_place();
-    let needs = judged.needs.needs.iter();
-    let needs = needs
+    // Most directives have signers without limits.
+    let is_bound = |need: &Need| {
+        let tool = tool_of(catalog, &need.pattern);
+        tool.is_some_and(|(id, _)| !catalog.bounds(ItemKind::Tool, id).is_empty())
+    };
+    let needs = &judged.needs.needs;
+    let judged_needs = match !bounds.is_empty() || needs.iter().any(is_bound) {
+        true => needs.as_slice(),
+        false => &[],
+    };
+    let needs = judged_needs
+        .iter()
         .map(|need| (functions(catalog, &judged.needs, &need.pattern), need.clone()))
         .collect();
     let judge = Judge { granted: granted.patterns(), places, inherited, needs };

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rye_caps::risk::RiskTable;
-use rye_caps::{Capability, Invocation, Layer};
+use rye_caps::risk::{Finding as RiskFinding, RiskTable};
+use rye_caps::{Capability, Invocation, Layer, Pattern};
 use rye_files::read_plain;
 use rye_parse::{Directive, Knowledge, Model, ParseError, PlacedTool, ToolManifest};
 use rye_providers::ProviderConfig;
@@ -57,6 +57,8 @@ pub(super) struct Catalog<'a> {
     /// The project's lock; none where there is none that can be read.
     #[cfg(feature = "mcp")]
     pub(super) lock: Option<Lock>,
+    /// The risk of each pattern that was asked for, by its text, where nothing is acknowledged.
+    risks: Mutex<HashMap<String, Option<Arc<RiskFinding>>>>,
     /// The configuration of each provider by what `<model>` names, as far as it can be had.
     providers: Mutex<HashMap<Option<String>, Option<Arc<ProviderConfig>>>>,
     heirs: OnceLock<HashSet<ItemId>>,
@@ -167,6 +169,7 @@ impl<'a> Catalog<'a> {
             servers: servers(project),
             #[cfg(feature = "mcp")]
             lock: lock(project),
+            risks: Mutex::default(),
             providers: Mutex::default(),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
@@ -439,6 +442,17 @@ impl<'a> Catalog<'a> {
             });
             found.into_iter().flatten().collect()
         })
+    }
+
+    /// The risk of a pattern where nothing is acknowledged. Many directives have the same ones.
+    pub(super) fn risk_of(&self, table: &RiskTable, pattern: &Pattern) -> Option<Arc<RiskFinding>> {
+        let risks = || self.risks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = risks().get(pattern.as_str()) {
+            return known.clone();
+        }
+        let found = super::grants::risk_of(self, table, pattern, &[]).map(Arc::new);
+        risks().insert(pattern.as_str().to_owned(), found.clone());
+        found
     }
 
     /// Returns `true` if a directive that declares no permissions takes on those of `id`.

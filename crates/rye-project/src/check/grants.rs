@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
-use rye_caps::risk::{Acknowledgement, Verdict};
+use rye_caps::risk::{Acknowledgement, Finding as RiskFinding, RiskTable, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
 use rye_parse::{Directive, Permissions};
 use rye_resolve::ItemId;
@@ -141,12 +142,14 @@ fn risky(
     let acknowledged: Vec<Acknowledgement> = rows
         .filter_map(|row| Acknowledgement::new(&row.value.risk, &row.value.reason).ok())
         .collect();
-    let grant = grant(granted);
-    let invocations = catalog.other_risk_invocations(table).iter();
-    let granted_calls: Vec<Invocation> =
-        invocations.filter(|invocation| grant.allows(invocation.item())).cloned().collect();
-    let findings = table.assess(&grant, &granted_calls, &acknowledged);
-    let judged = findings.iter().filter_map(|row| {
+    let mut patterns: Vec<&Pattern> = granted.iter().map(|(pattern, _)| pattern).collect();
+    patterns.sort_unstable();
+    patterns.dedup();
+    let judged = patterns.into_iter().filter_map(|pattern| {
+        let row = match acknowledged.as_slice() {
+            [] => catalog.risk_of(table, pattern)?,
+            acknowledged => Arc::new(risk_of(catalog, table, pattern, acknowledged)?),
+        };
         let (_, place) = granted.iter().find(|(pattern, _)| *pattern == row.pattern)?;
         let message = row.to_string();
         let finding = match row.verdict {
@@ -157,6 +160,20 @@ fn risky(
         Some(finding.with_label("granted here"))
     });
     judged.collect()
+}
+
+/// The risk of one pattern, which the risks of the functions behind the calls that it allows raise.
+pub(super) fn risk_of(
+    catalog: &Catalog<'_>,
+    table: &RiskTable,
+    pattern: &Pattern,
+    acknowledged: &[Acknowledgement],
+) -> Option<RiskFinding> {
+    let grant: Grant = std::iter::once(pattern.clone()).collect();
+    let invocations = catalog.other_risk_invocations(table).iter();
+    let granted_calls: Vec<Invocation> =
+        invocations.filter(|invocation| grant.allows(invocation.item())).cloned().collect();
+    table.assess(&grant, &granted_calls, acknowledged).pop()
 }
 
 /// Permissions that the nearest ancestor with permissions does not have.
