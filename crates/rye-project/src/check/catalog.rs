@@ -1,7 +1,7 @@
 //! The items of all spaces that a reference may name, gathered once for many files.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -62,7 +62,7 @@ pub(super) struct Catalog<'a> {
     /// The configuration of each provider by what `<model>` names, as far as it can be had.
     providers: Mutex<HashMap<Option<String>, Option<Arc<ProviderConfig>>>>,
     heirs: OnceLock<HashSet<ItemId>>,
-    invocations: OnceLock<Vec<Invocation>>,
+    invocations: OnceLock<BTreeMap<String, Invocation>>,
 }
 
 /// An item of the spaces, read when it is first asked for.
@@ -427,9 +427,12 @@ impl<'a> Catalog<'a> {
         chain
     }
 
-    /// The calls of all tools that can be read and that stand for a function of another risk than the tool by its id. The other
-    /// calls change nothing of the risk of a permission.
-    pub(super) fn other_risk_invocations(&self, table: &RiskTable) -> &[Invocation] {
+    /// The calls of all tools that can be read and that stand for a function of another risk than the tool by its id, by the text of
+    /// their capability. The other calls change nothing of the risk of a permission.
+    pub(super) fn other_risk_invocations(
+        &self,
+        table: &RiskTable,
+    ) -> &BTreeMap<String, Invocation> {
         let risk = |capability: &Capability| table.classify_capability(capability).risk;
         let is_other = |call: &Invocation| {
             let own = risk(call.item());
@@ -440,7 +443,8 @@ impl<'a> Catalog<'a> {
             let found = crate::parallel::in_parallel(&tools, |id| {
                 crate::plan::invocation(id, self.tool(id)?).ok().filter(is_other)
             });
-            found.into_iter().flatten().collect()
+            let named = |call: Invocation| (call.item().as_str().to_owned(), call);
+            found.into_iter().flatten().map(named).collect()
         })
     }
 
@@ -450,7 +454,7 @@ impl<'a> Catalog<'a> {
         if let Some(known) = risks().get(pattern.as_str()) {
             return known.clone();
         }
-        let found = super::grants::risk_of(self, table, pattern, &[]).map(Arc::new);
+        let found = super::grants::risk_of(self, table, pattern).map(Arc::new);
         risks().insert(pattern.as_str().to_owned(), found.clone());
         found
     }

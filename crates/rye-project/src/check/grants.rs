@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
 
 use rye_caps::risk::{Acknowledgement, Finding as RiskFinding, RiskTable, Verdict};
 use rye_caps::{Grant, Invocation, Pattern};
@@ -146,10 +145,10 @@ fn risky(
     patterns.sort_unstable();
     patterns.dedup();
     let judged = patterns.into_iter().filter_map(|pattern| {
-        let row = match acknowledged.as_slice() {
-            [] => catalog.risk_of(table, pattern)?,
-            acknowledged => Arc::new(risk_of(catalog, table, pattern, acknowledged)?),
-        };
+        let row = catalog.risk_of(table, pattern)?;
+        if acknowledged.iter().any(|it| it.risk() == row.risk) {
+            return None;
+        }
         let (_, place) = granted.iter().find(|(pattern, _)| *pattern == row.pattern)?;
         let message = row.to_string();
         let finding = match row.verdict {
@@ -162,18 +161,19 @@ fn risky(
     judged.collect()
 }
 
-/// The risk of one pattern, which the risks of the functions behind the calls that it allows raise.
+/// The risk of one pattern where nothing is acknowledged. The functions behind the calls that it allows may raise it.
 pub(super) fn risk_of(
     catalog: &Catalog<'_>,
     table: &RiskTable,
     pattern: &Pattern,
-    acknowledged: &[Acknowledgement],
 ) -> Option<RiskFinding> {
     let grant: Grant = std::iter::once(pattern.clone()).collect();
-    let invocations = catalog.other_risk_invocations(table).iter();
-    let granted_calls: Vec<Invocation> =
-        invocations.filter(|invocation| grant.allows(invocation.item())).cloned().collect();
-    table.assess(&grant, &granted_calls, acknowledged).pop()
+    let others = catalog.other_risk_invocations(table);
+    let granted_calls: Vec<Invocation> = match pattern.as_str().contains(['*', '?', '[']) {
+        true => others.values().filter(|it| pattern.matches(it.item())).cloned().collect(),
+        false => others.get(pattern.as_str()).cloned().into_iter().collect(),
+    };
+    table.assess(&grant, &granted_calls, &[]).pop()
 }
 
 /// Permissions that the nearest ancestor with permissions does not have.
