@@ -10,6 +10,8 @@
 /// a letter of a script that joins its letters, and a joiner between emoji. Others are one variation selector
 /// after a character that has variants, and the tags of a flag.
 pub fn hidden_characters(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
+    let text = if text.bytes().all(is_plain) { "" } else { text };
     text.char_indices().filter(|&(at, c)| is_hidden(c) && !is_needed(text, at, c))
 }
 

@@ -22,8 +22,15 @@ pub(super) fn findings(source: &str) -> Vec<Finding> {
     conflict.into_iter().chain(signature).collect()
 }
 
+/// The beginning of the last line of a conflict.
+const END: &str = ">>>>>>> ";
+
 /// The first line of a conflict, whose three markers follow each other.
 fn conflict(source: &str) -> Option<Range<usize>> {
+    // Most texts have none, and are not looked at line by line.
+    if !source.contains(END) {
+        return None;
+    }
     let mut begun: Option<Range<usize>> = None;
     let mut is_parted = false;
     let mut next = 0;
@@ -35,7 +42,7 @@ fn conflict(source: &str) -> Option<Range<usize>> {
             (begun, is_parted) = (Some(place), false);
         } else if text == "=======" {
             is_parted = begun.is_some();
-        } else if text.starts_with(">>>>>>> ") && is_parted {
+        } else if text.starts_with(END) && is_parted {
             return begun;
         }
     }

@@ -116,12 +116,12 @@ fn dollars(amount: Nanos) -> String {
 }
 
 pub(super) fn of_knowledge(knowledge: &Knowledge, id: &ItemId, source: &str) -> Option<Finding> {
-    let block = metadata(source);
-    if knowledge.metadata.is_empty() && is_below_heading(source, block.start) {
+    let block = || metadata(source);
+    if knowledge.metadata.is_empty() && is_below_heading(source, block().start) {
         let message =
             "the `yaml` block of the knowledge entry does not begin the file, so that it is text";
         let finding =
-            Finding::warning("missing-metadata", message, block).with_label("read as text");
+            Finding::warning("missing-metadata", message, block()).with_label("read as text");
         return Some(finding.with_help("move the block to the start of the file"));
     }
     let lacks = [
@@ -139,7 +139,7 @@ pub(super) fn of_knowledge(knowledge: &Knowledge, id: &ItemId, source: &str) -> 
     });
     let help =
         meant.unwrap_or_else(|| "add it to the metadata at the start of the file".to_owned());
-    Some(lacking(&format!("the knowledge entry lacks {names}"), block).with_help(&help))
+    Some(lacking(&format!("the knowledge entry lacks {names}"), block()).with_help(&help))
 }
 
 /// The description of a directive that is still the template's.
