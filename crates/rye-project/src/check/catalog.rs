@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rye_caps::risk::{Finding as RiskFinding, RiskTable};
-use rye_caps::{Capability, Invocation, Layer, Pattern};
+use rye_caps::{Capability, Grant, Invocation, Layer, Pattern};
 use rye_files::read_plain;
 use rye_parse::{Directive, Knowledge, Model, ParseError, PlacedTool, ToolManifest};
 use rye_providers::ProviderConfig;
@@ -448,13 +448,20 @@ impl<'a> Catalog<'a> {
         })
     }
 
-    /// The risk of a pattern where nothing is acknowledged. Many directives have the same ones.
+    /// The risk of a pattern where nothing is acknowledged. The functions behind the calls that it allows may raise it. Many directives
+    /// have the same patterns.
     pub(super) fn risk_of(&self, table: &RiskTable, pattern: &Pattern) -> Option<Arc<RiskFinding>> {
         let risks = || self.risks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = risks().get(pattern.as_str()) {
             return known.clone();
         }
-        let found = super::grants::risk_of(self, table, pattern).map(Arc::new);
+        let grant: Grant = std::iter::once(pattern.clone()).collect();
+        let others = self.other_risk_invocations(table);
+        let granted_calls: Vec<Invocation> = match pattern.as_str().contains(['*', '?', '[']) {
+            true => others.values().filter(|it| pattern.matches(it.item())).cloned().collect(),
+            false => others.get(pattern.as_str()).cloned().into_iter().collect(),
+        };
+        let found = table.assess(&grant, &granted_calls, &[]).pop().map(Arc::new);
         risks().insert(pattern.as_str().to_owned(), found.clone());
         found
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use rye_caps::risk::{Acknowledgement, Finding as RiskFinding, RiskTable, Verdict};
-use rye_caps::{Grant, Invocation, Pattern};
+use rye_caps::risk::{Acknowledgement, Verdict};
+use rye_caps::{Grant, Pattern};
 use rye_parse::{Directive, Permissions};
 use rye_resolve::ItemId;
 use rye_types::ItemKind;
@@ -159,21 +159,6 @@ fn risky(
         Some(finding.with_label("granted here"))
     });
     judged.collect()
-}
-
-/// The risk of one pattern where nothing is acknowledged. The functions behind the calls that it allows may raise it.
-pub(super) fn risk_of(
-    catalog: &Catalog<'_>,
-    table: &RiskTable,
-    pattern: &Pattern,
-) -> Option<RiskFinding> {
-    let grant: Grant = std::iter::once(pattern.clone()).collect();
-    let others = catalog.other_risk_invocations(table);
-    let granted_calls: Vec<Invocation> = match pattern.as_str().contains(['*', '?', '[']) {
-        true => others.values().filter(|it| pattern.matches(it.item())).cloned().collect(),
-        false => others.get(pattern.as_str()).cloned().into_iter().collect(),
-    };
-    table.assess(&grant, &granted_calls, &[]).pop()
 }
 
 /// Permissions that the nearest ancestor with permissions does not have.
