@@ -42,7 +42,7 @@ impl Environment {
         let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let user = global.user_space.clone().or(home);
         // One file has one path, however its space was named. What is not there is told by the name that was given.
-        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let real = |path: PathBuf| real(&path);
         let user = user.map(real);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
         let project = global.project.clone().map(real).or_else(found);
@@ -508,7 +508,7 @@ impl NamedDocument {
     }
 }
 
-/// Returns the path without links and `..`, as far as it is there.
+/// Returns the path without links and `..`, or the path as it is where nothing is there.
 pub(crate) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
