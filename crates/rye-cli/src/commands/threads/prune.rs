@@ -31,8 +31,8 @@ pub(crate) struct Prune {
     /// Keep the newest N of the trees that would be removed
     #[arg(long, value_name = "N", default_value_t = 0)]
     keep: usize,
-    /// Remove as well what `rye resume` can continue: threads that a limit that can be raised, a failure of the provider, or an
-    /// answer that was cut ended
+    /// Remove as well what `rye resume` can continue: threads that ended at a limit which can be raised, by a failure of the
+    /// provider, or with an answer that was cut
     #[arg(long)]
     resumable: bool,
     /// Remove them; without this, the trees are only listed
