@@ -197,13 +197,14 @@ mod tests {
         unread[2]["payload"]["thread"] = 7.into();
         transcript(4, &unread);
         let unread = read_changes(folder.path(), &id(4).parse().unwrap()).unwrap();
-        let told = |kind: &str| {
+        let told = |kind: EventKind| {
+            let kind = kind.name();
             format!(
                 "the self-starting files that thread {} changed are not known: this version cannot read a `{kind}`",
                 id(4)
             )
         };
-        assert_eq!(unread.warnings, [told("tool_call_result"), told("spawn_child")]);
+        assert_eq!(unread.warnings, [told(EventKind::ToolCallResult), told(EventKind::SpawnChild)]);
         let missing = read_changes(folder.path(), &id(3).parse().unwrap()).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::doubles::{Notes, Shop, entry};
 use super::*;
+use crate::transcript::EventKind;
 use crate::{Asking, Returned, ToolCall};
 
 fn note(number: usize) -> ToolCall {
@@ -63,9 +64,12 @@ async fn calls_that_only_read_run_together_up_to_a_bound() {
     let mut shop = Shop::new(&notes, entry(&notes, Effect::ReadOnly, false));
     execute(&mut shop, (0..20).map(note).collect()).await.ok().unwrap();
     let notes = notes.take();
-    let starts = |notes: &[String]| notes.iter().take_while(|it| *it == "tool_call_start").count();
+    let starts = |notes: &[String]| {
+        notes.iter().take_while(|it| *it == EventKind::ToolCallStart.name()).count()
+    };
     assert_eq!(starts(&notes), 16);
-    let second = notes.iter().rposition(|note| note == "tool_call_start").unwrap() + 1 - 4;
+    let second =
+        notes.iter().rposition(|note| note == EventKind::ToolCallStart.name()).unwrap() + 1 - 4;
     assert_eq!(starts(&notes[second..]), 4);
 }
 
