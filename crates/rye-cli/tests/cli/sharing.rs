@@ -311,28 +311,28 @@ fn a_list_of_a_system_root_holds_in_every_project() {
     let team = Team::new();
     fine(&team.bob("sign ITEMS --re-sign"));
     fine(&team.ada("trust add bob.toml --yes"));
-    fs::create_dir_all(team.path("../root/.ai")).unwrap();
-    let root = team.path("../root").canonicalize().unwrap();
+    fs::create_dir_all(team.path("../shared/.ai")).unwrap();
+    let root = team.path("../shared").canonicalize().unwrap();
     let revoke = format!("trust revoke {} {AT} --to project --reason left", team.bob);
     fine(&team.ada("verify .ai"));
     fine(&team.session.rye_in(root, &revoke));
-    insta::assert_snapshot!(team.ada("verify .ai --system ../root"));
-    insta::assert_snapshot!(team.ada("trust list --system ../root"));
+    insta::assert_snapshot!(team.ada("verify .ai --system ../shared"));
+    insta::assert_snapshot!(team.ada("trust list --system ../shared"));
     fine(&team.ada("verify .ai"));
     // There, an unsigned list counts, because the operator chose the root; a tampered one never does.
-    let list = team.path("../root").join(LIST);
+    let list = team.path("../shared").join(LIST);
     let text = fs::read_to_string(&list).unwrap();
     fs::write(&list, text.replace("left", "came")).unwrap();
-    let told = team.ada("verify .ai --system ../root");
+    let told = team.ada("verify .ai --system ../shared");
     fine(&told);
-    let checked = team.ada("check --system ../root");
+    let checked = team.ada("check --system ../shared");
     assert!(
         checked.contains("the list fails verification, and revokes no key: tampered"),
         "{checked}"
     );
     fs::write(&list, text.split_once('\n').unwrap().1).unwrap();
     refused(
-        &team.ada("verify .ai --system ../root"),
+        &team.ada("verify .ai --system ../shared"),
         "revoked.toml`, which is unsigned (\"left\")",
     );
 }
