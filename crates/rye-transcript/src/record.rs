@@ -69,31 +69,38 @@ impl Record {
         }
     }
 
+    fn read_as<'a, T: Deserialize<'a>>(&'a self, kind: EventKind) -> Result<T, String> {
+        match self.kind == kind {
+            true => read(&self.payload),
+            false => Err(format!("it is no `{}`", kind.name())),
+        }
+    }
+
     /// Reads the intent of a `tool_call_start` without its arguments, which may be unreadable for themselves.
     ///
     /// # Errors
     ///
-    /// The reason in words, for a record of another event.
+    /// The reason in words, also for a record of another event.
     pub fn intent(&self) -> Result<Intent<IgnoredAny>, String> {
-        read(&self.payload)
+        self.read_as(EventKind::ToolCallStart)
     }
 
     /// Reads the receipt of a `tool_call_result` without its content, which may be unreadable for itself.
     ///
     /// # Errors
     ///
-    /// The reason in words, for a record of another event.
+    /// The reason in words, also for a record of another event.
     pub fn receipt(&self) -> Result<Receipt<IgnoredAny>, String> {
-        read(&self.payload)
+        self.read_as(EventKind::ToolCallResult)
     }
 
     /// Reads the `step_finish` of a reply without the reply, which may be unreadable for itself.
     ///
     /// # Errors
     ///
-    /// The reason in words, for a record of another event.
+    /// The reason in words, also for a record of another event.
     pub fn finish(&self) -> Result<StepFinish<IgnoredAny>, String> {
-        read(&self.payload)
+        self.read_as(EventKind::StepFinish)
     }
 
     /// Reads what the event decides: its money, and whether the rest of it can be read at all.

@@ -62,31 +62,31 @@ impl UnverifiedRecord {
     /// Reads the root that a `thread_start` names; `None` for another event.
     #[must_use]
     pub fn root(&self) -> Option<ThreadId> {
-        self.read_start::<Rooted>().map(|start| start.root)
+        self.read_as::<Rooted>(EventKind::ThreadStart).map(|start| start.root)
     }
 
     /// Reads the members of a `thread_start` that a list of threads shows; `None` for another event.
     #[must_use]
     pub fn listed_start(&self) -> Option<ListedStart> {
-        self.read_start()
+        self.read_as(EventKind::ThreadStart)
     }
 
-    /// Reads some members of a `thread_start`. A newer version may write others that this one cannot read.
-    fn read_start<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
-        let payload = Some(&self.payload).filter(|_| self.kind() == EventKind::ThreadStart)?;
+    /// Reads some members of a payload. A newer version may write others that this one cannot read.
+    fn read_as<'a, T: Deserialize<'a>>(&'a self, kind: EventKind) -> Option<T> {
+        let payload = Some(&self.payload).filter(|_| self.kind() == kind)?;
         serde_json::from_str(payload.get()).ok()
     }
 
     /// Reads the intent of a `tool_call_start` without its arguments, which may be unreadable for themselves; `None` for another event.
     #[must_use]
     pub fn intent(&self) -> Option<Intent<IgnoredAny>> {
-        serde_json::from_str(self.payload.get()).ok()
+        self.read_as(EventKind::ToolCallStart)
     }
 
     /// Reads the receipt of a `tool_call_result` without its content, which may be unreadable for itself; `None` for another event.
     #[must_use]
     pub fn receipt(&self) -> Option<Receipt<IgnoredAny>> {
-        serde_json::from_str(self.payload.get()).ok()
+        self.read_as(EventKind::ToolCallResult)
     }
 }
 
