@@ -62,7 +62,7 @@ pub(super) struct Catalog<'a> {
     /// The configuration of each provider by what `<model>` names, as far as it can be had.
     providers: Mutex<HashMap<Option<String>, Option<Arc<ProviderConfig>>>>,
     heirs: OnceLock<HashSet<ItemId>>,
-    invocations: OnceLock<BTreeMap<String, Invocation>>,
+    invocations: OnceLock<BTreeMap<String, Vec<Invocation>>>,
 }
 
 /// An item of the spaces, read when it is first asked for.
@@ -432,7 +432,7 @@ impl<'a> Catalog<'a> {
     pub(super) fn other_risk_invocations(
         &self,
         table: &RiskTable,
-    ) -> &BTreeMap<String, Invocation> {
+    ) -> &BTreeMap<String, Vec<Invocation>> {
         let risk = |capability: &Capability| table.classify_capability(capability).risk;
         let is_other = |call: &Invocation| {
             let own = risk(call.item());
@@ -443,8 +443,12 @@ impl<'a> Catalog<'a> {
             let found = crate::parallel::in_parallel(&tools, |id| {
                 crate::plan::invocation(id, self.tool(id)?).ok().filter(is_other)
             });
-            let named = |call: Invocation| (call.item().as_str().to_owned(), call);
-            found.into_iter().flatten().map(named).collect()
+            // Two ids may have one capability, as `a/b` and `a.b` do.
+            let mut calls: BTreeMap<String, Vec<Invocation>> = BTreeMap::new();
+            for call in found.into_iter().flatten() {
+                calls.entry(call.item().as_str().to_owned()).or_default().push(call);
+            }
+            calls
         })
     }
 
@@ -458,8 +462,11 @@ impl<'a> Catalog<'a> {
         let grant: Grant = std::iter::once(pattern.clone()).collect();
         let others = self.other_risk_invocations(table);
         let granted_calls: Vec<Invocation> = match pattern.as_str().contains(['*', '?', '[']) {
-            true => others.values().filter(|it| pattern.matches(it.item())).cloned().collect(),
-            false => others.get(pattern.as_str()).cloned().into_iter().collect(),
+            true => {
+                let calls = others.values().flatten();
+                calls.filter(|it| pattern.matches(it.item())).cloned().collect()
+            }
+            false => others.get(pattern.as_str()).cloned().unwrap_or_default(),
         };
         let found = table.assess(&grant, &granted_calls, &[]).pop().map(Arc::new);
         risks().insert(pattern.as_str().to_owned(), found.clone());
