@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::samples::sample;
+use super::samples::{events, sample};
 use super::*;
 
 /// A folder of threads with one thread.
@@ -122,6 +122,22 @@ fn a_line_is_read_without_its_chain() {
     }
     for line in ["", "{}", &line[1..], &line.replace("hello-019a", "hello")] {
         assert!(UnverifiedRecord::read(line.as_bytes()).is_none(), "{line}");
+    }
+}
+
+/// Arguments and contents are anything, so that a list of calls needs none of them.
+#[test]
+fn a_call_is_read_without_its_arguments_and_its_content() {
+    let intents = ["ToolCallStart", "HookCallStart"];
+    let receipts = ["ToolCallResult", "HookCallResult"];
+    for (label, event) in events() {
+        let mut transcript = Transcript::new(&thread());
+        transcript.append(&event);
+        let record = UnverifiedRecord::read(transcript.text().as_bytes()).unwrap();
+        let called = record.intent().map(|intent| intent.name);
+        assert_eq!(called.is_some(), intents.contains(&label), "{label}: {called:?}");
+        let answered = record.receipt().map(|receipt| receipt.name);
+        assert_eq!(answered.is_some(), receipts.contains(&label), "{label}: {answered:?}");
     }
 }
 
