@@ -97,6 +97,8 @@ pub enum Executor {
     Script {
         /// The extension, which decides the interpreter: `py`, `sh`, `js`, `ts` or `rb`.
         extension: String,
+        /// The arguments of the script, as written.
+        args: Vec<String>,
         /// `true` if the script requests network access (SPEC 5.6); `false` if not written.
         network: bool,
         /// The time in seconds after which the script is stopped.

@@ -97,7 +97,7 @@ pub(crate) use self::plan::{Attempted, Attempts, GRACE, Home, Link, Plan};
 pub use self::process::{
     Capture, ENVIRONMENT, Exit, Input, Job, Pipes, Placing, ProcessHost, Processes, Rules, Script,
     ServerProcess, StandardStream, StartError, Template, TemplateError, Variables, command_line,
-    limit_of,
+    limit_of, script_line,
 };
 pub(crate) use self::report::{Finding, Planted, Role};
 pub use self::report::{Policy, PolicyError, ProbeError, Report};

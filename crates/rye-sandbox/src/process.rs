@@ -18,4 +18,4 @@ pub use self::host::{ENVIRONMENT, ProcessHost, Processes, Rules, Variables};
 pub use self::job::{Exit, Job, Script, StartError, limit_of};
 pub use self::pipes::StandardStream;
 pub use self::server_process::{Input, Pipes, ServerProcess};
-pub use self::template::{Placing, Template, TemplateError, command_line};
+pub use self::template::{Placing, Template, TemplateError, command_line, script_line};

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rye_sandbox::{Exit, Job, Processes, Script, Template, TemplateError, command_line, limit_of};
+use rye_sandbox::{
+    Exit, Job, Processes, Script, Template, TemplateError, command_line, limit_of, script_line,
+};
 use rye_thread::{AuthorisedCall, OutputSink, Tool, ToolOutput};
 use serde_json::{Map, Value, json};
 
@@ -62,9 +64,7 @@ impl CommandTool {
 
     /// Returns `true` if an argument has no other way to the program than standard input.
     fn reads_arguments(&self) -> bool {
-        let templates = || self.arguments.iter().chain(self.environment.values());
-        let is_placed = |name: &String| templates().any(|it| it.names().any(|one| one == name));
-        !self.parameters.iter().all(is_placed)
+        !are_placed(&self.parameters, self.arguments.iter().chain(self.environment.values()))
     }
 
     fn job(&self, arguments: &Map<String, Value>) -> Result<Job, TemplateError> {
@@ -94,6 +94,10 @@ pub struct ScriptTool {
     pub text: String,
     /// The file extension, which selects the interpreter.
     pub extension: String,
+    /// The templates of the script's arguments.
+    pub arguments: Vec<Template>,
+    /// The names of the arguments that a call may have.
+    pub parameters: Vec<String>,
     /// `true` if the script may use the network.
     pub network: bool,
     /// The timeout in seconds. The default is 120.
@@ -106,12 +110,20 @@ impl ScriptTool {
     pub fn new(text: &str, extension: &str) -> Self {
         let text = text.to_owned();
         let extension = extension.to_owned();
-        Self { text, extension, network: false, timeout_seconds: None }
+        Self {
+            text,
+            extension,
+            arguments: Vec::new(),
+            parameters: Vec::new(),
+            network: false,
+            timeout_seconds: None,
+        }
     }
 
     /// Returns the tool that runs the script, or `None` if no interpreter is configured for its extension.
     ///
-    /// The arguments of a call are one JSON object on standard input. The result is the standard output.
+    /// The arguments of a call are one JSON object on standard input, which is empty if all of them have a place in `arguments`. The
+    /// result is the standard output.
     ///
     /// The interpreter reads `text` from a file that is written for the call. A change of the script's own
     /// file after the verification has no effect.
@@ -124,6 +136,20 @@ impl ScriptTool {
             words = vec!["bash".to_owned()];
         }
         Some(Arc::new(Scripted { processes: Arc::clone(processes), words, script: self }))
+    }
+
+    fn job(&self, words: &[String], arguments: &Map<String, Value>) -> Result<Job, TemplateError> {
+        let mut script = Script::new(self.text.clone(), self.extension.clone());
+        let line = script_line(&self.arguments, arguments)?;
+        script.arguments = line.into_iter().map(OsString::from).collect();
+        let mut job = Job::new(words.iter().map(OsString::from).collect());
+        job.script = Some(script);
+        let has_places = self.arguments.iter().any(|template| template.names().next().is_some());
+        let reads = !has_places || !are_placed(&self.parameters, self.arguments.iter());
+        job.input = reads.then(|| as_input(arguments));
+        job.limit = limit_of(self.timeout_seconds);
+        job.network = self.network;
+        Ok(job)
     }
 
     /// Returns `true` if the script begins with `#!` and `bash`, such as `#!/usr/bin/env bash`.
@@ -169,15 +195,21 @@ impl Tool for Scripted {
 
     async fn call_with_sink(&self, call: AuthorisedCall, told: &dyn OutputSink) -> ToolOutput {
         let arguments = call.into_arguments();
-        let ScriptTool { text, extension, network, timeout_seconds } = self.script.clone();
         let arguments = arguments.as_object().cloned().unwrap_or_default();
-        let mut job = Job::new(self.words.iter().map(OsString::from).collect());
-        job.script = Some(Script::new(text, extension));
-        job.input = Some(as_input(&arguments));
-        job.limit = limit_of(timeout_seconds);
-        job.network = network;
-        run(&self.processes, job, told).await
+        match self.script.job(&self.words, &arguments) {
+            Ok(job) => run(&self.processes, job, told).await,
+            Err(error) => ToolOutput::error(json!({ "error": error.to_string() })),
+        }
     }
+}
+
+/// Returns `true` if each argument that a call may have has a place in a template.
+fn are_placed<'t>(
+    parameters: &[String],
+    templates: impl Iterator<Item = &'t Template> + Clone,
+) -> bool {
+    let is_placed = |name: &String| templates.clone().any(|it| it.names().any(|one| one == name));
+    parameters.iter().all(is_placed)
 }
 
 fn as_input(arguments: &Map<String, Value>) -> Vec<u8> {

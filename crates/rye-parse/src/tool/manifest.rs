@@ -27,7 +27,7 @@ const BUILTIN: [&str; 1] = ["builtin"];
 const COMMAND: [&str; 6] = ["command", "args", "cwd", "env", "network", "timeout_seconds"];
 const HTTP: [&str; 6] = ["url", "method", "headers", "body", "credential", "timeout_seconds"];
 const MCP: [&str; 5] = ["server", "tool", "fixed_params", "params_key", "timeout_seconds"];
-const SCRIPT: [&str; 3] = ["language", "network", "timeout_seconds"];
+const SCRIPT: [&str; 4] = ["language", "args", "network", "timeout_seconds"];
 
 /// The methods of an HTTP tool.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -48,6 +48,7 @@ pub(super) fn read(
             check_keys(report, document, "script", &SCRIPT);
             Some(Executor::Script {
                 extension: extension.to_owned(),
+                args: document.texts(report, "args"),
                 network: document.flag(report, "network"),
                 timeout_seconds: timeout(report, document),
             })

@@ -148,11 +148,11 @@ rows! { script_refused;
     broken_off: "# /// rye\n# description: d\n«code()»\n# ///\n", "py", &["the `/// rye` header is not closed; start each line with `# ` and end the header with `# ///`"];
     no_space: "# /// rye\n«#description: d»\n# ///\n", "py", &["the `/// rye` header is not closed; start each line with `# ` and end the header with `# ///`"];
     foreign_in_script: "#!/bin/sh\n# /// rye\n# description: d\n# input_schema: {}\n# «executor»: command\n# «command»: x\n# ///\n", "sh", &[
-        "`executor` does not belong to executor `script`; remove it; `script` takes `language`, `network`, `timeout_seconds`",
-        "`command` does not belong to executor `script`; remove it; `script` takes `language`, `network`, `timeout_seconds`",
+        "`executor` does not belong to executor `script`; remove it; `script` takes `language`, `args`, `network`, `timeout_seconds`",
+        "`command` does not belong to executor `script`; remove it; `script` takes `language`, `args`, `network`, `timeout_seconds`",
     ];
     unknown_in_script: "#!/bin/sh\n# /// rye\n# description: d\n# input_schema: {}\n# «network2»: true\n# ///\n", "sh", &[
-        "unknown key `network2`; did you mean `network`? valid: `language`, `network`, `timeout_seconds`, `description`, `version`, `input_schema`, `config_schema`, `output_schema`, `name`, `title`, `category`, `author`, `tags`",
+        "unknown key `network2`; did you mean `network`? valid: `language`, `args`, `network`, `timeout_seconds`, `description`, `version`, `input_schema`, `config_schema`, `output_schema`, `name`, `title`, `category`, `author`, `tags`",
     ];
     no_language: "«»# /// rye\n# description: d\n# input_schema: {}\n# ///\n", "py", &[
         "nothing in the script says that it is a `.py`; begin it with a line such as `#!/usr/bin/env python3`, or add `language: py` to the header",

@@ -273,6 +273,10 @@ fn texts(executor: &Executor) -> Vec<(Vec<String>, &str)> {
             );
             body.iter().for_each(|body| add_texts(body, key("body"), &mut texts));
         }
+        Executor::Script { args, .. } => {
+            let args = args.iter().enumerate();
+            texts.extend(args.map(|(at, text)| (below("args", at.to_string()), text.as_str())));
+        }
         _ => {}
     }
     texts

@@ -93,9 +93,13 @@ pub(crate) fn backend(
             Ok(Backend::in_process(tool, effect))
         }
         Executor::Command { .. } => Ok(starts(command(manifest)?.tool(able()?))),
-        Executor::Script { extension, network, timeout_seconds, .. } => {
+        Executor::Script { extension, args, network, timeout_seconds, .. } => {
             let mut script = ScriptTool::new(&item.source, extension);
-            (script.network, script.timeout_seconds) = (*network, *timeout_seconds);
+            script.parameters = parameters(&manifest.input_schema);
+            let arguments = args.iter().map(|text| template(text, &script.parameters));
+            script.arguments = arguments.collect::<Result<_, _>>()?;
+            script.network = *network;
+            script.timeout_seconds = *timeout_seconds;
             script.tool(able()?).map(starts).ok_or_else(|| {
                 format!("no configuration says what runs `.{extension}`; add it to `runtimes` of `{PROCESSES_FILE}` in the user space")
             })

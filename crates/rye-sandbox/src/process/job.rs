@@ -71,13 +71,15 @@ pub struct Script {
     pub text: String,
     /// The file extension.
     pub extension: String,
+    /// The arguments, behind the path of the script.
+    pub arguments: Vec<OsString>,
 }
 
 impl Script {
     /// Creates a script from its verified text.
     #[must_use]
     pub fn new(text: String, extension: String) -> Self {
-        Self { text, extension }
+        Self { text, extension, arguments: Vec::new() }
     }
 }
 

@@ -63,6 +63,7 @@ impl Processes {
         let mut words = job.words;
         if let Some(script) = &job.script {
             words.push(write_script(script, &folder)?.into());
+            words.extend(script.arguments.iter().cloned());
         }
         let input = self.input(&plan, job.input)?;
         let deadline = Instant::now() + job.limit;

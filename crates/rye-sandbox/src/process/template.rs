@@ -83,17 +83,18 @@ impl Template {
                 Some(Placing::Needed(name) | Placing::Optional(name, _)) => Some(name.clone()),
                 _ => None,
             };
-            return Ok(vec![Word { text, given_by: begins }]);
+            return Ok(vec![Word { text, given_by: begins, is_of_list: false }]);
         };
         let word = |value: &Value| -> Result<Word, TemplateError> {
             let given_by = (!value.is_number()).then(|| name.clone());
-            Ok(Word { text: plain(name, value)?, given_by })
+            Ok(Word { text: plain(name, value)?, given_by, is_of_list: false })
         };
+        let of_list = |value: &Value| Ok(Word { is_of_list: true, ..word(value)? });
         match (arguments.get(name), self.pieces.as_slice()) {
-            (Some(Value::Array(values)), _) => values.iter().map(word).collect(),
+            (Some(Value::Array(values)), _) => values.iter().map(of_list).collect(),
             (Some(value), _) if !value.is_null() => Ok(vec![word(value)?]),
             (_, [Placing::Optional(_, None)]) => Ok(Vec::new()),
-            _ => Ok(vec![Word { text: self.text(arguments)?, given_by: None }]),
+            _ => Ok(vec![Word { text: self.text(arguments)?, given_by: None, is_of_list: false }]),
         }
     }
 }
@@ -102,6 +103,8 @@ impl Template {
 struct Word {
     text: String,
     given_by: Option<String>,
+    /// It is a value of a list that is the whole template.
+    is_of_list: bool,
 }
 
 /// Returns the words of all templates in order.
@@ -116,12 +119,36 @@ pub fn command_line(
     templates: &[Template],
     arguments: &Map<String, Value>,
 ) -> Result<Vec<String>, TemplateError> {
+    line(templates, arguments, |_| false)
+}
+
+/// Returns the words of all templates of a script in order, as [`command_line`] does.
+///
+/// A list that is a whole template is the script's own command line, so that its values may begin with `-`: the script reads its
+/// options itself.
+///
+/// # Errors
+///
+/// [`TemplateError`] for arguments that do not fit.
+pub fn script_line(
+    templates: &[Template],
+    arguments: &Map<String, Value>,
+) -> Result<Vec<String>, TemplateError> {
+    line(templates, arguments, |word| word.is_of_list)
+}
+
+fn line(
+    templates: &[Template],
+    arguments: &Map<String, Value>,
+    may_be_option: impl Fn(&Word) -> bool,
+) -> Result<Vec<String>, TemplateError> {
     let mut line = Vec::new();
     let mut ends_options = false;
     for template in templates {
         for word in template.words(arguments)? {
+            let is_refused = word.text.starts_with('-') && !ends_options && !may_be_option(&word);
             match word.given_by {
-                Some(name) if word.text.starts_with('-') && !ends_options => {
+                Some(name) if is_refused => {
                     return Err(TemplateError::Option { name });
                 }
                 _ => line.push(word.text),
@@ -228,6 +255,16 @@ mod tests {
         check(line, json!({ "a": "1", "b": "2" }), Ok(&["1", "2"]));
         check(&[&[text("n="), optional("a", None)]], json!({}), Ok(&["n="]));
         check(&[&[optional("b", Some("-v"))]], json!({}), Ok(&["-v"]));
+    }
+
+    #[test]
+    fn a_list_is_the_command_line_of_a_script() {
+        let list = [Template::new(vec![needed("args")])];
+        let words = |arguments: &Value| script_line(&list, arguments.as_object().unwrap());
+        let arguments = json!({ "args": ["--in", "a b"] });
+        assert_eq!(words(&arguments).unwrap(), ["--in", "a b"]);
+        assert!(command_line(&list, arguments.as_object().unwrap()).is_err());
+        assert!(words(&json!({ "args": "--in" })).is_err(), "it is a text");
     }
 
     #[test]

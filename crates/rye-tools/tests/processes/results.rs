@@ -155,6 +155,26 @@ fn a_script_reads_its_arguments_and_writes_its_result() {
 }
 
 #[test]
+fn a_script_gets_its_command_line() {
+    let arena = Arena::new();
+    let processes = any(&arena);
+    let words = |pieces: Vec<Placing>| {
+        let mut script = ScriptTool::new("for word; do echo \"<$word>\"; done; cat", "sh");
+        script.arguments = vec![Template::new(pieces)];
+        script.parameters = vec!["args".to_owned()];
+        script.tool(&processes).unwrap()
+    };
+    let arguments = json!({ "args": ["--in", "a b"] });
+    let placed = words(vec![Placing::Needed("args".to_owned())]);
+    check(&call(&placed, arguments.clone()), ToolStatus::Ok, json!("<--in>\n<a b>\n"));
+    let refused = call(&placed, json!({ "args": "--in" }));
+    assert_eq!(refused.status, ToolStatus::Error);
+    let fixed = words(vec![Placing::Text("--all".to_owned())]);
+    let read = "<--all>\n{\"args\":[\"--in\",\"a b\"]}\n";
+    check(&call(&fixed, arguments), ToolStatus::Ok, json!(read));
+}
+
+#[test]
 fn what_runs_is_the_text_that_was_verified() {
     let arena = Arena::new();
     let processes = any(&arena);
