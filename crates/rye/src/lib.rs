@@ -8,6 +8,8 @@ pub use rye_files as files;
 #[doc(inline)]
 pub use rye_parse as parse;
 #[doc(inline)]
+pub use rye_port as port;
+#[doc(inline)]
 pub use rye_prompt as prompt;
 #[doc(inline)]
 pub use rye_providers as providers;

@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-sandbox", &["rye-types"]),
     ("rye-resolve", &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-prompt", &["rye-types", "rye-parse"]),
+    ("rye-port", &["rye-types", "rye-parse", "rye-resolve"]),
     ("rye-transcript", &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-mcp", &["rye-sign", "rye-transcript"]),
     (
@@ -38,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-tools",
             "rye-web",
             "rye-providers",
+            "rye-port",
         ],
     ),
     (
@@ -86,6 +88,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-tools",
             "rye-web",
             "rye-providers",
+            "rye-port",
             "rye-project",
             "rye-session",
             "rye-review",

@@ -1,0 +1,429 @@
+//! Servers of MCP clients: the files of Claude, Cursor, VS Code, Codex, Gemini CLI and plugins, after their public documentation.
+
+use serde_json::{Map, Value, json};
+
+use super::{ImportError, Importer, unreadable};
+use crate::fields::{Fields, scalar};
+use crate::format::{Format, SERVER_MEMBERS, json_value};
+use crate::names;
+use crate::report::Asked;
+use crate::source::SourceFile;
+
+const FORMAT: Format = Format::McpServers;
+
+/// The file that servers are written into.
+const PATH: &str = "config/mcp/servers.yaml";
+
+/// Imports the servers of a file.
+pub(super) fn read(importer: &mut Importer, file: &SourceFile) -> Result<(), ImportError> {
+    let value = match file.path.ends_with(".toml") {
+        true => {
+            let text = importer.text(file, FORMAT)?;
+            rye_parse::config(&text, "toml")
+                .map_err(|error| unreadable(file, FORMAT, &error.to_string()))?
+        }
+        false => json_value(file).ok_or_else(|| unreadable(file, FORMAT, "it is no JSON"))?,
+    };
+    let Value::Object(members) = value else {
+        return Err(unreadable(file, FORMAT, "it is no mapping"));
+    };
+    let mut fields = Fields::new(&file.path, members);
+    if let Some(mut mcp) = fields.mapping("mcp") {
+        if let Some(Value::Object(servers)) = mcp.take("servers") {
+            all(importer, &file.path, "mcp.servers", servers);
+        }
+        mcp.finish(importer);
+    }
+    let member =
+        SERVER_MEMBERS.into_iter().find(|member| fields.peek(member).is_some_and(Value::is_object));
+    match member {
+        Some(member) => {
+            if let Some(Value::Object(servers)) = fields.take(member) {
+                all(importer, &file.path, member, servers);
+            }
+            fields.leave(
+                importer,
+                "inputs",
+                "the editor asks for them; Rye takes secrets from variables of the environment",
+            );
+            fields.finish(importer);
+        }
+        // The servers alone, as plugins may have them.
+        None => {
+            let names: Vec<String> = fields.names();
+            for name in names {
+                if let Some(server) = fields.mapping(&name) {
+                    one(importer, server, &name);
+                }
+            }
+            fields.finish(importer);
+        }
+    }
+    Ok(())
+}
+
+/// Imports servers by their names.
+pub(super) fn all(importer: &mut Importer, file: &str, member: &str, servers: Map<String, Value>) {
+    for (name, server) in servers {
+        match server {
+            Value::Object(server) => {
+                one(importer, Fields::inside(file, &format!("{member}.{name}"), server), &name);
+            }
+            _ => importer.leave(file, &format!("{member}.{name}"), "it is no mapping"),
+        }
+    }
+}
+
+/// Imports an extension of a goose recipe, whose members have other names.
+pub(super) fn extension(importer: &mut Importer, fields: &mut Fields, name: &str) {
+    let mut server = Map::new();
+    for (from, to) in [
+        ("cmd", "command"),
+        ("args", "args"),
+        ("uri", "url"),
+        ("url", "url"),
+        ("envs", "env"),
+        ("env_keys", "variables"),
+        ("headers", "headers"),
+        ("timeout", "timeout_seconds"),
+    ] {
+        if let Some(value) = fields.take(from) {
+            server.insert(to.to_owned(), value);
+        }
+    }
+    if let Some(tools) = fields.words("available_tools") {
+        server.insert("includeTools".to_owned(), tools.into());
+    }
+    for field in ["display_name", "description", "bundled"] {
+        fields.leave(importer, field, "it describes a part of the other program");
+    }
+    let prefix = fields.name("server");
+    one(importer, Fields::inside(&fields.file().to_owned(), &prefix, server), name);
+}
+
+/// Imports a server.
+fn one(importer: &mut Importer, mut fields: Fields, name: &str) {
+    let file = fields.file().to_owned();
+    let place = fields.name("");
+    let place = place.trim_end_matches('.').to_owned();
+    if fields.take("disabled") == Some(Value::Bool(true))
+        || fields.peek("enabled") == Some(&Value::Bool(false))
+    {
+        importer.leave(&file, &place, "it is switched off");
+        return;
+    }
+    fields.take("enabled");
+    let name = server_name(importer, &file, &place, name);
+    let mut server = Map::new();
+    let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(|field| fields.text(field));
+    let kind =
+        ["type", "transport", "transportType"].into_iter().find_map(|field| fields.text(field));
+    if let Some(command) = fields.text("command") {
+        program(importer, &mut fields, &name, &command, &mut server);
+    } else if let Some(url) = url {
+        if kind.as_deref() == Some("sse") {
+            importer.decide(PATH, &format!("server `{name}`: the source speaks to it by the older transport `sse`; give its address for streamable HTTP"));
+        }
+        address(importer, &mut fields, &name, &url, &mut server);
+    } else {
+        importer.leave(&file, &place, "it has neither a command nor an address");
+        return;
+    }
+    timeouts(importer, &mut fields, &mut server);
+    allowed(importer, &mut fields, &name);
+    for field in [
+        "description",
+        "gallery",
+        "version",
+        "dev",
+        "icon",
+        "autoStart",
+        "instructions",
+        "alwaysAllow",
+        "display_name",
+    ] {
+        fields.leave(importer, field, "it is about the other program");
+    }
+    fields.finish(importer);
+    importer.carry(&file, &place, &format!("server `{name}` of `{PATH}`"));
+    if importer.import.servers.contains_key(&name) {
+        importer.leave(
+            &file,
+            &place,
+            &format!("another server of the source is called `{name}`, too"),
+        );
+        return;
+    }
+    importer.import.servers.insert(name, Value::Object(server));
+}
+
+/// A name that servers may have.
+fn server_name(importer: &mut Importer, file: &str, place: &str, name: &str) -> String {
+    let short: String = names::segment(name).replace('.', "-").chars().take(64).collect();
+    let short = short.trim_matches('-').to_owned();
+    if short != name {
+        importer.leave(
+            file,
+            place,
+            &format!("no server has the name `{name}`; it is `{short}` now"),
+        );
+    }
+    short
+}
+
+fn program(
+    importer: &mut Importer,
+    fields: &mut Fields,
+    name: &str,
+    command: &str,
+    server: &mut Map<String, Value>,
+) {
+    let file = fields.file().to_owned();
+    server.insert("command".to_owned(), command.into());
+    if command.contains("${") {
+        let what = format!(
+            "server `{name}`: its command `{command}` has a place of the other program; write the path"
+        );
+        importer.decide(PATH, &what);
+    }
+    match fields.take("args") {
+        Some(Value::Array(args)) => {
+            let words: Vec<Value> = args.iter().filter_map(scalar).map(Value::from).collect();
+            for word in words.iter().filter_map(Value::as_str).filter(|word| word.contains("${")) {
+                let what = format!(
+                    "server `{name}`: its argument `{word}` has a place of the other program; write the value"
+                );
+                importer.decide(PATH, &what);
+            }
+            server.insert("args".to_owned(), words.into());
+        }
+        Some(other) => {
+            importer.leave(&file, &fields.name("args"), &format!("it is no list: {other}"))
+        }
+        None => {}
+    }
+    if let Some(folder) = fields.text("cwd") {
+        if folder == "." || folder == "${workspaceFolder}" {
+            server.insert("cwd".to_owned(), ".".into());
+        } else {
+            importer.leave(
+                &file,
+                &fields.name("cwd"),
+                "a server starts in the project or in a folder of its own",
+            );
+        }
+    }
+    let mut variables: Vec<String> = Vec::new();
+    if let Some(names) = fields.words("variables") {
+        variables.extend(names);
+    }
+    let mut literals = Map::new();
+    match fields.take("env") {
+        Some(Value::Object(env)) => {
+            for (variable, value) in env {
+                let field = fields.name(&format!("env.{variable}"));
+                let value = scalar(&value).unwrap_or_default();
+                match reference(&value) {
+                    Some(named) if named == variable || named.is_empty() => {
+                        variables.push(variable)
+                    }
+                    Some(named) => {
+                        importer.leave(&file, &field, &format!("it takes the value of `{named}`, and a server gets a variable under its own name; set `{variable}` in the environment"));
+                        variables.push(variable);
+                    }
+                    None if is_secret(&variable) || value.is_empty() => {
+                        importer.leave(&file, &field, &format!("its value looks like a secret and is copied nowhere; set `{variable}` in the environment"));
+                        variables.push(variable);
+                    }
+                    None => {
+                        literals.insert(variable, value.into());
+                    }
+                }
+            }
+        }
+        Some(_) => importer.leave(&file, &fields.name("env"), "it is no mapping"),
+        None => {}
+    }
+    fields.leave(importer, "envFile", "no file of variables is read; set them in the environment");
+    if !literals.is_empty() {
+        server.insert("env".to_owned(), Value::Object(literals));
+    }
+    if !variables.is_empty() {
+        hand_on(importer, &file, name, "variables", &json!(variables), server);
+    }
+    let what = format!(
+        "server `{name}`: add `network: true` if it reaches other machines, as `npx`, `uvx` and `docker` do to fetch it"
+    );
+    importer.decide(PATH, &what);
+}
+
+fn address(
+    importer: &mut Importer,
+    fields: &mut Fields,
+    name: &str,
+    url: &str,
+    server: &mut Map<String, Value>,
+) {
+    let file = fields.file().to_owned();
+    server.insert("url".to_owned(), url.into());
+    let mut headers = Map::new();
+    let mut given: Vec<(String, String)> = Vec::new();
+    for field in ["headers", "http_headers", "requestInit"] {
+        match fields.take(field) {
+            Some(Value::Object(members)) => given.extend(
+                members
+                    .into_iter()
+                    .map(|(header, value)| (header, scalar(&value).unwrap_or_default())),
+            ),
+            Some(_) => importer.leave(&file, &fields.name(field), "it is no mapping"),
+            None => {}
+        }
+    }
+    if let Some(variable) = fields.text("bearer_token_env_var") {
+        given.push(("Authorization".to_owned(), format!("Bearer ${{{variable}}}")));
+    }
+    for (header, value) in given {
+        let field = fields.name(&format!("headers.{header}"));
+        let bearer = value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer "));
+        let named = reference(bearer.unwrap_or(&value)).filter(|named| !named.is_empty());
+        let Some(variable) = named else {
+            importer.leave(&file, &field, "its value is copied nowhere: put it into a variable of the environment, and name that");
+            continue;
+        };
+        if header.eq_ignore_ascii_case("authorization") && bearer.is_some() {
+            hand_on(importer, &file, name, "auth", &json!({ "env": variable }), server);
+        } else {
+            headers.insert(header, json!({ "env": variable }));
+        }
+    }
+    if !headers.is_empty() {
+        hand_on(importer, &file, name, "headers", &Value::Object(headers), server);
+    }
+    for field in ["oauth", "authProviderType", "auth"] {
+        fields.leave(
+            importer,
+            field,
+            "there is no sign-in; `auth` of the user space names a variable with a credential",
+        );
+    }
+}
+
+/// Adds what only a server of the user space may have.
+fn hand_on(
+    importer: &mut Importer,
+    file: &str,
+    name: &str,
+    key: &str,
+    value: &Value,
+    server: &mut Map<String, Value>,
+) {
+    if importer.options.is_for_user {
+        server.insert(key.to_owned(), value.clone());
+        return;
+    }
+    let reason = format!(
+        "a project may not say which variables a server gets; with `--project ~`, it becomes a server of your user space with `{key}: {value}`"
+    );
+    importer.leave(file, &format!("{key} of server `{name}`"), &reason);
+}
+
+fn timeouts(importer: &mut Importer, fields: &mut Fields, server: &mut Map<String, Value>) {
+    let file = fields.file().to_owned();
+    for (field, key, is_millis) in [
+        ("timeout", "timeout_seconds", true),
+        ("timeout_seconds", "timeout_seconds", false),
+        ("tool_timeout_sec", "timeout_seconds", false),
+        ("startup_timeout_sec", "startup_seconds", false),
+        ("startup_timeout_ms", "startup_seconds", true),
+    ] {
+        let Some(value) = fields.take(field) else { continue };
+        let number = value.as_f64().filter(|number| *number > 0.0);
+        // Clients count in milliseconds or in seconds; no call takes less than a second, and none a day.
+        let seconds = number
+            .map(|number| if is_millis && number >= 1000.0 { number / 1000.0 } else { number });
+        match seconds.map(|seconds| seconds.ceil()).filter(|seconds| *seconds < 86_400.0) {
+            Some(seconds) => {
+                let text = format!("{seconds:.0}");
+                let seconds = text.parse::<u64>().unwrap_or(1);
+                server.insert(key.to_owned(), seconds.into());
+            }
+            None => importer.leave(&file, &fields.name(field), "it is no time"),
+        }
+    }
+}
+
+/// Tools that the other program may call without a question are what the source asks for.
+fn allowed(importer: &mut Importer, fields: &mut Fields, name: &str) {
+    let file = fields.file().to_owned();
+    let mut ask = |asked: String, tools: &str| {
+        let entries = vec![format!("<execute><tool>mcp.{name}.{tools}</tool></execute>")];
+        let note = "a directive grants it, and `rye mcp discover NAME --write` writes the wrappers"
+            .to_owned();
+        importer.import.asked.push(Asked { file: file.clone(), asked, entries, note });
+    };
+    for field in ["autoApprove", "alwaysAllow", "includeTools", "enabled_tools", "tools"] {
+        for tool in fields.words(field).unwrap_or_default() {
+            let pattern = if tool == "*" { "*".to_owned() } else { names::segment(&tool) };
+            ask(format!("{field}: {tool}"), &pattern);
+        }
+    }
+    if fields.take("trust") == Some(Value::Bool(true)) {
+        ask("trust".to_owned(), "*");
+    }
+    for field in ["excludeTools", "disabled_tools", "disabledTools"] {
+        fields.leave(
+            importer,
+            field,
+            "a tool without a grant is not called; write no wrapper for it",
+        );
+    }
+}
+
+/// The variable that a value takes the place of: `${X}`, `${env:X}`, `$X`; empty for one that an editor asks for.
+fn reference(value: &str) -> Option<String> {
+    let inside = match value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+        Some(inside) => inside,
+        None => value.strip_prefix('$').filter(|name| is_variable(name))?,
+    };
+    if inside.starts_with("input:") {
+        return Some(String::new());
+    }
+    let name = inside.strip_prefix("env:").unwrap_or(inside);
+    let name = name.split_once(":-").map_or(name, |(name, _)| name);
+    is_variable(name).then(|| name.to_owned())
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Returns `true` if the name of a variable says that its value is a secret.
+fn is_secret(variable: &str) -> bool {
+    let name = variable.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH", "PAT", "DSN", "COOKIE", "CONNECTION"]
+        .iter()
+        .any(|word| name.contains(word))
+        && name != "PATH"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reference;
+
+    #[test]
+    fn variables_are_found() {
+        for (value, expected) in [
+            ("${TOKEN}", Some("TOKEN")),
+            ("${env:TOKEN}", Some("TOKEN")),
+            ("$TOKEN", Some("TOKEN")),
+            ("${TOKEN:-x}", Some("TOKEN")),
+            ("${input:token}", Some("")),
+            ("abc", None),
+            ("$5", None),
+            ("a ${TOKEN}", None),
+        ] {
+            assert_eq!(reference(value).as_deref(), expected, "{value}");
+        }
+    }
+}

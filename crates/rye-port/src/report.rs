@@ -1,0 +1,49 @@
+//! The account of an import: what became of each field of a source.
+
+/// A field of a source that has a counterpart in a draft.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Carried {
+    /// The file of the source.
+    pub file: String,
+    /// The field, as the source names it.
+    pub field: String,
+    /// The part of the draft that has it, such as ``the description of directive `skills/pdf` ``.
+    pub to: String,
+}
+
+/// A field or file of a source that no draft has.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// The file of the source.
+    pub file: String,
+    /// The field, as the source names it; empty for the whole file.
+    pub field: String,
+    /// The reason, and the way to do the same by hand if there is one.
+    pub reason: String,
+}
+
+/// A permission that a source asks for. No draft grants it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Asked {
+    /// The file of the source.
+    pub file: String,
+    /// The permission, as the source names it.
+    pub asked: String,
+    /// The entries of `<permissions>` that would give it, such as `<execute><tool>rye.bash.bash</tool></execute>`; empty if none does.
+    pub entries: Vec<String>,
+    /// The difference between the two, where there is one.
+    pub note: String,
+}
+
+/// A decision that the import leaves to a person.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The path of the draft below `.ai`.
+    pub path: String,
+    /// The decision.
+    pub what: String,
+}

@@ -1,0 +1,3 @@
+//! Sources of each format, imported.
+
+mod formats;
