@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Init(commands::init::Arguments),
     #[command(subcommand)]
     New(commands::new::Command),
+    Import(commands::import::Arguments),
     Check(commands::check::Arguments),
     Lock(commands::lock::Arguments),
     #[command(subcommand)]

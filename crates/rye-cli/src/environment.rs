@@ -169,6 +169,15 @@ impl Environment {
             && (is_same(folder, &user) || folder.ancestors().any(|folder| is_same(folder, &ai)))
     }
 
+    /// Returns `true` if the folder of [`Self::items_folder`] is the user space.
+    pub(crate) fn items_are_of_user(&self) -> bool {
+        let folder = self.items_folder();
+        self.user().is_ok_and(|user| {
+            folder
+                .is_ok_and(|folder| user == folder || self.absolute(user) == self.absolute(folder))
+        })
+    }
+
     /// Returns the user space, or a failure with advice.
     pub(crate) fn user(&self) -> Result<&Path, Failure> {
         self.refuse_user_space_of_project()?;

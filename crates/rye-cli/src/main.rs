@@ -95,6 +95,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::Diff(arguments) => commands::diff::run(&arguments, environment),
         Command::Init(arguments) => commands::init::run(&arguments, environment),
         Command::New(command) => commands::new::run(&command, environment),
+        Command::Import(arguments) => commands::import::run(&arguments, environment),
         Command::Check(arguments) => commands::check::run(&arguments, environment),
         Command::Caps(command) => commands::caps::run(&command, environment),
         Command::Lock(arguments) => commands::lock::run(&arguments, environment),

@@ -29,7 +29,7 @@ use crate::front_matter;
 use crate::models;
 use crate::names;
 use crate::placing::Placed;
-use crate::report::{Asked, Carried, Decision, LeftOut};
+use crate::report::{Asked, Carried, Decision, LeftOut, UNKNOWN};
 use crate::source::{Source, SourceFile};
 
 /// The kind of item that a source becomes, where the caller says it.
@@ -502,7 +502,7 @@ impl Importer {
     fn finish(mut self, source: &Source) -> Result<Import, ImportError> {
         for file in source.files() {
             if !self.taken.contains(&file.path) {
-                self.leave(&file.path, "", "it has none of the known forms");
+                self.leave(&file.path, "", UNKNOWN);
             }
         }
         let mut paths: BTreeMap<String, String> = BTreeMap::new();

@@ -24,6 +24,23 @@ pub struct LeftOut {
     pub reason: String,
 }
 
+impl LeftOut {
+    /// Creates the row of a file that was not read.
+    #[must_use]
+    pub fn file(file: &str, reason: &str) -> Self {
+        Self { file: file.to_owned(), field: String::new(), reason: reason.to_owned() }
+    }
+
+    /// Returns `true` for a file that has none of the known forms.
+    #[must_use]
+    pub fn is_unknown_file(&self) -> bool {
+        self.field.is_empty() && self.reason == UNKNOWN
+    }
+}
+
+/// The reason of a file that has none of the known forms.
+pub(crate) const UNKNOWN: &str = "it has none of the known forms";
+
 /// A permission that a source asks for. No draft grants it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]

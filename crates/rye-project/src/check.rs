@@ -11,6 +11,7 @@ mod denied;
 mod directive;
 mod event_data;
 mod finding;
+mod foreign;
 mod grants;
 #[cfg(test)]
 mod helps;

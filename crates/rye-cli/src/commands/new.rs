@@ -147,11 +147,7 @@ fn refused_until_signed(command: &Command, environment: &Environment) -> Option<
         Command::Config(config) => config.name == "default_provider",
         _ => return None,
     };
-    let folder = environment.items_folder().ok()?;
-    let is_of_user = environment.user().is_ok_and(|user| {
-        user == folder || environment.absolute(user) == environment.absolute(folder)
-    });
-    Some(match (is_of_user, names_no_provider) {
+    Some(match (environment.items_are_of_user(), names_no_provider) {
         (false, false) => "runs of this project",
         (false, true) => "runs of this project that name no provider",
         (true, false) => "runs of all projects",

@@ -26,6 +26,7 @@ mod guide;
 mod helps;
 mod hooking;
 mod hostile;
+mod importing;
 mod init;
 mod keys;
 mod killing;

@@ -1,5 +1,7 @@
 //! Agents and tasks of crewAI, after its public documentation.
 
+use rye_types::ItemKind;
+
 use super::{ImportError, Importer, skill};
 use crate::document::directive::{ContextPart, ContextText, OutputPart};
 use crate::document::knowledge::KnowledgeDocument;
@@ -102,6 +104,12 @@ fn task(importer: &mut Importer, fields: &mut Fields, name: &str) {
     if let Some(agent) = fields.text("agent") {
         let id = names::id(document.id.folder().unwrap_or("crew"), &agent);
         importer.carry(&file, &fields.name("agent"), &format!("knowledge `{id}` in `<system>`"));
+        let is_here = |draft: &crate::draft::ImportedDraft| {
+            draft.kind == ItemKind::Knowledge && draft.id == id
+        };
+        if !importer.import.drafts.iter().any(is_here) {
+            importer.decide(&path, &format!("write knowledge `{id}`, unless the project has it: the source does not have its agent"));
+        }
         document
             .context
             .push(ContextPart { position: "system", content: ContextText::Knowledge(id) });

@@ -14,10 +14,11 @@ use rye_thread::DIRECTIVE_RETURN;
 use rye_types::ItemKind;
 
 use super::catalog::{Catalog, Content, Fault, Loaded};
+use super::finding::FORM_ONLY;
 use super::judged::Judged;
 use super::{
-    Checked, Finding, approval, bounds, calls, denied, finish, form, grants, metadata, of_space,
-    placing, references, signature, starts, tool, vouching,
+    Checked, Finding, approval, bounds, calls, denied, finish, foreign, form, grants, metadata,
+    of_space, placing, references, signature, starts, tool, vouching,
 };
 use crate::causes::with_causes;
 use crate::config::{RISK_FILE, is_hooks, is_provider};
@@ -193,7 +194,7 @@ impl Checker<'_> {
             (None, None) => fault_of_plain_place(path),
             _ => fault_of_place(path),
         };
-        let findings = match (fault, &loaded.fault) {
+        let mut findings = match (fault, &loaded.fault) {
             (Some(fault), _) => vec![of_place(&fault)],
             (None, Some(fault)) => vec![of_fault(fault)],
             (None, None) => {
@@ -202,6 +203,7 @@ impl Checker<'_> {
                 findings
             }
         };
+        findings.extend(foreign::finding(path, &loaded.source, &findings));
         finish(path, *kind, id.as_ref(), loaded.source.clone(), findings)
     }
 
@@ -405,7 +407,7 @@ fn name_of(path: &Path, otherwise: impl FnOnce(&Path) -> ItemKind) -> Named {
 
 fn form_only_finding() -> Finding {
     let message = "the file lies in no space of this project, so that only its form is checked";
-    Finding::remark("form-only", message, 0..0)
+    Finding::remark(FORM_ONLY, message, 0..0)
         .with_label("what it names is not looked up")
         .with_help(
             "run `rye check` in the project that it belongs to, or name that with `--project`",

@@ -7,6 +7,9 @@ use rye_resolve::{DeclaredProblem, ItemId};
 use rye_types::ItemKind;
 use strum::IntoStaticStr;
 
+/// The code of a file outside of all spaces.
+pub(super) const FORM_ONLY: &str = "form-only";
+
 /// The code of the finding for a file without a signature.
 pub(super) const UNSIGNED: &str = "unsigned";
 

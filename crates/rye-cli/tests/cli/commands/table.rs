@@ -145,6 +145,19 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "import",
+        &[
+            (New, "import notes/bread.md --as knowledge", 0),
+            (New, "import notes/bread.md --as directive --to notes/baking --dry-run", 0),
+            (New, "import notes/bread.md", 1),
+            (New, "import notes/nowhere.md", 1),
+            (New, "import notes/bread.md --as server", 1),
+            (New, "import notes --as nothing", 2),
+            (New, "import notes/bread.md --as knowledge --to ../baking", 2),
+            (Nowhere, "import .", 2),
+        ],
+    ),
+    (
         "init",
         &[
             (Keyed, "init ../fresh", 0),
