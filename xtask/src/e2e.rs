@@ -2,6 +2,7 @@
 
 pub(crate) mod exports;
 pub(crate) mod llama;
+pub(crate) mod neighbours;
 pub(crate) mod restate;
 pub(crate) mod view;
 

@@ -17,6 +17,7 @@ Usage: cargo xtask TASK
                       run the fuzz targets, each for N seconds (10)
   e2e exports         read exported trajectories and receipts with packages of PyPI
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
+  e2e neighbours      import files of other programs, from packages of npm and PyPI (not part of `ci`)
   e2e restate         run threads on a Restate server, with workers and servers that are killed
   e2e view            open exported pages and those of `rye view` in Chromium
   sdk                 check every request body that the tests make with the types of the vendors' own SDKs
@@ -41,6 +42,7 @@ pub(crate) enum Task {
     Codegen(Mode),
     E2eExports,
     E2eLlama,
+    E2eNeighbours,
     E2eRestate,
     E2eView,
     Fixtures(Mode),
@@ -67,6 +69,7 @@ pub(crate) fn parse(arguments: &[String]) -> anyhow::Result<Task> {
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
         ["e2e", "exports"] => Ok(Task::E2eExports),
         ["e2e", "llama"] => Ok(Task::E2eLlama),
+        ["e2e", "neighbours"] => Ok(Task::E2eNeighbours),
         ["e2e", "restate"] => Ok(Task::E2eRestate),
         ["e2e", "view"] => Ok(Task::E2eView),
         ["fixtures"] => Ok(Task::Fixtures(Mode::Write)),

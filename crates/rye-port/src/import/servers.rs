@@ -266,6 +266,9 @@ fn address(
 ) {
     let file = fields.file().to_owned();
     server.insert("url".to_owned(), url.into());
+    if url.contains(['$', '{', '<']) {
+        importer.decide(PATH, &format!("server `{name}`: its address `{url}` has a place of the other program; write the address"));
+    }
     let mut headers = Map::new();
     let mut given: Vec<(String, String)> = Vec::new();
     for field in ["headers", "http_headers", "requestInit"] {
