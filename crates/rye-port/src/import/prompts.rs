@@ -88,11 +88,7 @@ pub(super) fn dotprompt(importer: &mut Importer, file: &SourceFile) -> Result<()
         }
         output.finish(importer);
     }
-    let roles = roles(&body, |line| {
-        let inside = line.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
-        let role = inside.strip_prefix("role")?.trim();
-        Some(role.trim_matches(['"', '\'']).to_owned())
-    });
+    let roles = roles(&body, helper);
     place_roles(importer, file, &mut document, &roles, Style::Mustache);
     skill::common(importer, &mut fields, &mut document);
     if let Some(config) = fields.mapping("config") {
@@ -168,12 +164,7 @@ pub(super) fn prompty(importer: &mut Importer, file: &SourceFile) -> Result<(), 
         }
         model.finish(importer);
     }
-    let roles = roles(&body, |line| {
-        let role = line.trim().trim_start_matches('#').trim().strip_suffix(':')?;
-        ["system", "user", "assistant", "developer", "tool"]
-            .contains(&role)
-            .then(|| role.to_owned())
-    });
+    let roles = roles(&body, heading);
     place_roles(importer, file, &mut document, &roles, Style::Mustache);
     skill::common(importer, &mut fields, &mut document);
     for field in ["template", "tags", "base", "kind"] {
@@ -191,21 +182,49 @@ fn describe(importer: &mut Importer, fields: &mut Fields, document: &mut Directi
     }
 }
 
-/// The messages of a prompt, each with its role. Text before the first role is the user's.
-fn roles(body: &str, role_of: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    let mut roles: Vec<(String, String)> = vec![("user".to_owned(), String::new())];
-    for line in body.split_inclusive('\n') {
-        match role_of(line) {
-            Some(role) => roles.push((role, String::new())),
-            None => {
-                if let Some((_, text)) = roles.last_mut() {
-                    text.push_str(line);
-                }
-            }
-        }
+/// The messages of a prompt, each with its role. Text before the first role is the user's. `mark` finds the next mark of a role: the bytes
+/// before it, the role, and the text behind it.
+fn roles<'t>(
+    body: &'t str,
+    mark: impl Fn(&'t str) -> Option<(usize, String, &'t str)>,
+) -> Vec<(String, String)> {
+    let mut roles = Vec::new();
+    let mut role = "user".to_owned();
+    let mut rest = body;
+    while let Some((length, next, behind)) = mark(rest) {
+        let text = rest.get(..length).unwrap_or_default().to_owned();
+        roles.push((std::mem::replace(&mut role, next), text));
+        rest = behind;
     }
+    roles.push((role, rest.to_owned()));
     roles.retain(|(_, text)| !text.trim().is_empty());
     roles
+}
+
+/// The next `{{role "system"}}` of Dotprompt.
+fn helper(text: &str) -> Option<(usize, String, &str)> {
+    text.match_indices("{{").find_map(|(at, open)| {
+        let inside = text.get(at + open.len()..)?;
+        let (helper, behind) = inside.split_once("}}")?;
+        let role = helper.trim().strip_prefix("role")?;
+        let role = role.starts_with([' ', '\t']).then(|| role.trim().trim_matches(['"', '\'']))?;
+        Some((at, role.to_owned(), behind))
+    })
+}
+
+/// The next line of Prompty that is a role and a colon.
+fn heading(text: &str) -> Option<(usize, String, &str)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let role = line.trim().trim_start_matches('#').trim().strip_suffix(':');
+        let role =
+            role.filter(|role| ["system", "user", "assistant", "developer", "tool"].contains(role));
+        if let Some(role) = role {
+            return Some((at, role.to_owned(), text.get(at + line.len()..)?));
+        }
+        at += line.len();
+    }
+    None
 }
 
 /// Puts the system's messages into the context and the user's into the body. A system message with places is in the body, because only a
