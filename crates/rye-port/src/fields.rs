@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::import::Importer;
+use crate::report::Account;
 
 /// The fields of a mapping that no reader has taken yet.
 #[derive(Debug, Default)]
@@ -98,15 +98,15 @@ impl Fields {
     }
 
     /// Takes a field and says why it is left out.
-    pub(crate) fn leave(&mut self, importer: &mut Importer, name: &str, reason: &str) {
+    pub(crate) fn leave(&mut self, account: &mut impl Account, name: &str, reason: &str) {
         if self.values.shift_remove(name).is_some() {
             let field = self.name(name);
-            importer.leave(&self.file, &field, reason);
+            account.leave(&self.file, &field, reason);
         }
     }
 
     /// Says of each field that nothing has taken that it is left out.
-    pub(crate) fn finish(self, importer: &mut Importer) {
+    pub(crate) fn finish(self, account: &mut impl Account) {
         for (name, value) in &self.values {
             let field = self.name(name);
             let reason = if value.is_null() {
@@ -114,7 +114,7 @@ impl Fields {
             } else {
                 format!("no draft has a place for it; it says {}", short(value))
             };
-            importer.leave(&self.file, &field, &reason);
+            account.leave(&self.file, &field, &reason);
         }
     }
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod commands;
 mod crew;
+mod marks;
 mod original;
 mod plugin;
 mod prompts;
@@ -29,7 +30,7 @@ use crate::front_matter;
 use crate::models;
 use crate::names;
 use crate::placing::Placed;
-use crate::report::{Asked, Carried, Decision, LeftOut, UNKNOWN};
+use crate::report::{Account, Asked, Carried, Decision, LeftOut, UNKNOWN};
 use crate::source::{Source, SourceFile};
 
 /// The kind of item that a source becomes, where the caller says it.
@@ -276,11 +277,6 @@ impl Importer {
         self.import.carried.push(Carried { file, field, to });
     }
 
-    pub(crate) fn leave(&mut self, file: &str, field: &str, reason: &str) {
-        let (file, field, reason) = (file.to_owned(), field.to_owned(), reason.to_owned());
-        self.import.left_out.push(LeftOut { file, field, reason });
-    }
-
     pub(crate) fn decide(&mut self, path: &str, what: &str) {
         let (path, what) = (path.to_owned(), what.to_owned());
         self.import.decisions.push(Decision { path, what });
@@ -520,6 +516,13 @@ impl Importer {
         import.left_out.dedup();
         import.decisions.dedup();
         Ok(self.import)
+    }
+}
+
+impl Account for Importer {
+    fn leave(&mut self, file: &str, field: &str, reason: &str) {
+        let (file, field, reason) = (file.to_owned(), field.to_owned(), reason.to_owned());
+        self.import.left_out.push(LeftOut { file, field, reason });
     }
 }
 

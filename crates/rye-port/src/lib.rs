@@ -11,7 +11,6 @@ mod format;
 mod front_matter;
 mod import;
 mod literal;
-mod marks;
 mod models;
 mod names;
 mod placing;

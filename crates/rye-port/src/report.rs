@@ -41,6 +41,12 @@ impl LeftOut {
 /// The reason of a file that has none of the known forms.
 pub(crate) const UNKNOWN: &str = "it has none of the known forms";
 
+/// The account of what became of each field.
+pub(crate) trait Account {
+    /// Says that a field is left out, or a file if `field` is empty.
+    fn leave(&mut self, file: &str, field: &str, reason: &str);
+}
+
 /// A permission that a source asks for. No draft grants it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]

@@ -5,6 +5,7 @@ use crate::document::directive::DirectiveDocument;
 use crate::format::Format;
 use crate::names;
 use crate::placing::{Style, place};
+use crate::report::Account as _;
 use crate::source::SourceFile;
 
 /// Imports a command of Claude Code.

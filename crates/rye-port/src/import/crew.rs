@@ -9,6 +9,7 @@ use crate::fields::Fields;
 use crate::format::Format;
 use crate::names;
 use crate::placing::{Style, place};
+use crate::report::Account as _;
 use crate::source::SourceFile;
 
 const FORMAT: Format = Format::CrewAi;

@@ -13,6 +13,7 @@ use crate::fields::{Fields, scalar};
 use crate::format::Format;
 use crate::literal;
 use crate::names;
+use crate::report::Account as _;
 use crate::report::Asked;
 use crate::source::SourceFile;
 

@@ -6,6 +6,7 @@ use super::{ImportError, Importer, join, servers, skill};
 use crate::fields::Fields;
 use crate::format::{Format, Found, is_below, recognise_file};
 use crate::names;
+use crate::report::Account as _;
 use crate::source::{Source, SourceFile};
 
 const FORMAT: Format = Format::AgentPlugin;

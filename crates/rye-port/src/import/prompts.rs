@@ -8,6 +8,7 @@ use crate::fields::{Fields, scalar};
 use crate::format::Format;
 use crate::names;
 use crate::placing::{Placed, Style, place};
+use crate::report::Account as _;
 use crate::source::SourceFile;
 
 /// Imports a prompt file, custom agent or chat mode of VS Code.

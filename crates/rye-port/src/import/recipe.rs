@@ -8,6 +8,7 @@ use crate::fields::{Fields, scalar};
 use crate::format::Format;
 use crate::names;
 use crate::placing::{Style, place};
+use crate::report::Account as _;
 use crate::report::Asked;
 use crate::source::SourceFile;
 

@@ -6,6 +6,7 @@ use super::{ImportError, Importer, unreadable};
 use crate::fields::{Fields, scalar};
 use crate::format::{Format, SERVER_MEMBERS, json_value};
 use crate::names;
+use crate::report::Account as _;
 use crate::report::Asked;
 use crate::source::SourceFile;
 

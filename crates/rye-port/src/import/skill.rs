@@ -3,16 +3,16 @@
 use rye_resolve::ItemId;
 use rye_types::ItemKind;
 
-use super::{ImportError, Importer, join};
+use super::{ImportError, Importer, join, marks};
 use crate::document::directive::{DirectiveDocument, InputPart};
 use crate::document::knowledge::KnowledgeDocument;
 use crate::document::{one_line, script};
 use crate::draft::ImportedDraft;
 use crate::fields::{Fields, scalar};
 use crate::format::{Format, is_below};
-use crate::marks;
 use crate::names;
 use crate::placing::{Style, place};
+use crate::report::Account as _;
 use crate::report::Asked;
 use crate::source::{Source, SourceFile};
 

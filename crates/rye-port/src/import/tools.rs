@@ -9,6 +9,7 @@ use crate::document::one_line;
 use crate::draft::ImportedDraft;
 use crate::fields::Fields;
 use crate::format::{Format, json_value, tools_of};
+use crate::report::Account as _;
 use crate::source::SourceFile;
 
 const FORMAT: Format = Format::ToolSchemas;

@@ -3,9 +3,10 @@
 use rye_resolve::ItemId;
 use serde_json::Value;
 
+use super::Importer;
 use crate::document::directive::{DirectiveDocument, InputPart, OutputPart};
 use crate::fields::Fields;
-use crate::import::Importer;
+use crate::report::Account as _;
 
 /// The id of the directive.
 pub(crate) const ID: &str = "rye-id";
