@@ -355,8 +355,8 @@ fn is_tool(value: &Value) -> bool {
     let tool = value.get("function").unwrap_or(value);
     let is_named = tool.get("name").is_some_and(Value::is_string);
     let has = |name: &str| tool.get(name).is_some_and(Value::is_object);
-    is_named && (has("parameters") || has("input_schema") || has("inputSchema"))
-        || value.get("type").is_some_and(|kind| kind == "function") && is_named
+    let is_function = value.get("type").is_some_and(|kind| kind == "function");
+    is_named && (is_function || has("parameters") || has("input_schema") || has("inputSchema"))
 }
 
 fn original_script(file: &SourceFile) -> Option<Format> {

@@ -390,7 +390,7 @@ fn patterns(value: &Value, keys: &[String]) -> Vec<(Vec<String>, String)> {
     match value {
         Value::Object(members) => members
             .iter()
-            .flat_map(|(name, value)| patterns(value, &[keys, &[name.clone()]].concat()))
+            .flat_map(|(name, value)| patterns(value, &[keys, std::slice::from_ref(name)].concat()))
             .collect(),
         Value::Array(values) => values.iter().flat_map(|value| patterns(value, keys)).collect(),
         _ => scalar(value).map(|text| (keys.to_vec(), text)).into_iter().collect(),

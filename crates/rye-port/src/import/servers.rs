@@ -99,7 +99,7 @@ pub(super) fn extension(importer: &mut Importer, fields: &mut Fields, name: &str
         fields.leave(importer, field, "it describes a part of the other program");
     }
     let prefix = fields.name("server");
-    one(importer, Fields::inside(&fields.file().to_owned(), &prefix, server), name);
+    one(importer, Fields::inside(fields.file(), &prefix, server), name);
 }
 
 /// Imports a server.

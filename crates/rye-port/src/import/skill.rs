@@ -199,7 +199,7 @@ fn companions(
         let id = companion_id(document, file, &mut ids);
         let is_mentioned = document.body.contains(inside) || document.body.contains(file.name());
         if script::is_program(file.name()) {
-            script_tool(importer, file, inside, id, &beside, document);
+            script_tool(importer, file, inside, &id, &beside, document);
         } else if is_licence(file.name()) {
             importer.leave(&file.path, "", "it is a licence; keep it beside the drafts");
         } else if let Some(text) = readable_text(file) {
@@ -279,7 +279,7 @@ fn script_tool(
     importer: &mut Importer,
     file: &SourceFile,
     inside: &str,
-    id: ItemId,
+    id: &ItemId,
     beside: &[&SourceFile],
     document: &mut DirectiveDocument,
 ) {
@@ -318,7 +318,7 @@ fn script_tool(
         );
         importer.decide(&draft.path, &what);
     }
-    ask_own(importer, document, &file.path, &format!("run {inside}"), "execute", "tool", &id);
+    ask_own(importer, document, &file.path, &format!("run {inside}"), "execute", "tool", id);
     let directive = format!("{}/{}.md", ItemKind::Directive.folder(), document.id);
     if document.body.contains(inside) || document.body.contains(file.name()) {
         importer
