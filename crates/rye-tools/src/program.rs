@@ -204,12 +204,9 @@ impl Tool for Scripted {
 }
 
 /// Returns `true` if each argument that a call may have has a place in a template.
-fn are_placed<'t>(
-    parameters: &[String],
-    templates: impl Iterator<Item = &'t Template> + Clone,
-) -> bool {
-    let is_placed = |name: &String| templates.clone().any(|it| it.names().any(|one| one == name));
-    parameters.iter().all(is_placed)
+fn are_placed<'t>(parameters: &[String], templates: impl Iterator<Item = &'t Template>) -> bool {
+    let places: Vec<&str> = templates.flat_map(Template::names).collect();
+    parameters.iter().all(|name| places.contains(&name.as_str()))
 }
 
 fn as_input(arguments: &Map<String, Value>) -> Vec<u8> {
