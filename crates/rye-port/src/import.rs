@@ -3,8 +3,8 @@
 mod agents;
 mod commands;
 mod crew;
-mod marks;
 mod original;
+pub(crate) mod own;
 mod plugin;
 mod prompts;
 mod recipe;

@@ -57,6 +57,15 @@ impl Digest {
     }
 }
 
+/// Returns a text without its signature line, be it well formed or not, for a copy that its reader is to review and to sign.
+pub fn without_signature_line(text: &str) -> String {
+    let Layout { head, line, rest } = Layout::of(text);
+    match line {
+        Some(_) => format!("{head}{rest}"),
+        None => text.to_owned(),
+    }
+}
+
 /// Returns the place of the first line that looks like a signature, or like the placeholder for one, and that is none because it is
 /// content: it is not where the signature line is (SPEC 2.2).
 pub fn further_signature_line(text: &str) -> Option<Range<usize>> {
@@ -123,3 +132,22 @@ impl<'a> Line<'a> {
 }
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+#[cfg(test)]
+mod tests {
+    use super::without_signature_line;
+
+    #[test]
+    fn a_copy_has_no_signature_line() {
+        let line = "rye:signed:2026-01-01T00:00:00Z:00:00:00";
+        for (text, expected) in [
+            (format!("<!-- {line} -->\n# A\n"), "# A\n"),
+            (format!("#!/bin/sh\n# {line}\necho\n"), "#!/bin/sh\necho\n"),
+            ("# A\n".to_owned(), "# A\n"),
+            (format!("# A\n<!-- {line} -->\n"), &*format!("# A\n<!-- {line} -->\n")),
+            ("<!-- rye:unsigned -->\nx".to_owned(), "x"),
+        ] {
+            assert_eq!(without_signature_line(&text), expected, "{text}");
+        }
+    }
+}

@@ -84,7 +84,7 @@ pub use item_name::{ItemName, ItemNameError};
 pub use json::{JsonError, JsonSignature, sign_json, verify_json};
 pub use key::{KeyError, PublicKey};
 pub use key_id::{KeyId, KeyIdError};
-pub use layout::further_signature_line;
+pub use layout::{further_signature_line, without_signature_line};
 pub use origin::Origin;
 pub use policy::Policy;
 pub use provenance::{Binding, Coverage, Note, Provenance, Signature};

@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("rye-sandbox", &["rye-types"]),
     ("rye-resolve", &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-prompt", &["rye-types", "rye-parse"]),
-    ("rye-port", &["rye-types", "rye-parse", "rye-resolve"]),
+    ("rye-port", &["rye-types", "rye-parse", "rye-sign", "rye-resolve"]),
     ("rye-transcript", &["rye-types", "rye-files", "rye-parse", "rye-caps", "rye-sign"]),
     ("rye-mcp", &["rye-sign", "rye-transcript"]),
     (

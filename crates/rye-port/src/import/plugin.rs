@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ImportError, Importer, join, servers, skill};
+use super::{ImportError, Importer, join, own, servers, skill};
 use crate::fields::Fields;
 use crate::format::{Format, Found, is_below, recognise_file};
 use crate::names;
@@ -104,6 +104,14 @@ fn parts(importer: &mut Importer, source: &Source, folder: &str) -> Result<(), I
         .collect();
     for skill in &skills {
         skill::read(importer, source, skill)?;
+    }
+    let inside = |file: &SourceFile| {
+        file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/').to_owned()
+    };
+    for file in source.files().iter().filter(below) {
+        if let Some((kind, id)) = own::place(&inside(file)) {
+            own::read(importer, file, FORMAT, kind, id)?;
+        }
     }
     for file in source.files().iter().filter(below) {
         if importer.is_taken(&file.path) {

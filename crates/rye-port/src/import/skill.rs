@@ -3,7 +3,7 @@
 use rye_resolve::ItemId;
 use rye_types::ItemKind;
 
-use super::{ImportError, Importer, join, marks};
+use super::{ImportError, Importer, join, own};
 use crate::document::directive::{DirectiveDocument, InputPart};
 use crate::document::knowledge::KnowledgeDocument;
 use crate::document::{one_line, script};
@@ -28,6 +28,9 @@ pub(super) fn read(
     let Some(file) = source.file(&path) else { return Ok(()) };
     importer.take(&path);
     let (mut fields, body) = importer.front_matter(file, FORMAT)?;
+    if let Some(id) = own::take_mark(&mut fields) {
+        return of_directive(importer, source, folder, &path, id);
+    }
     let folder_name = folder.rsplit('/').next().filter(|name| !name.is_empty());
     let name = fields
         .text("name")
@@ -44,15 +47,9 @@ pub(super) fn read(
     } else {
         Style::WholeArguments
     };
-    let is_own = marks::read(importer, &mut fields, &mut document);
-    let placed = place(&body, if is_own { Style::None } else { style }, None);
-    if is_own {
-        importer.body_as_it_is(&mut document, &path, &body);
-    } else {
-        importer.body(&mut document, &path, placed);
-        describe_arguments(importer, &mut fields, &mut document);
-        add_task(importer, &mut document, &path);
-    }
+    importer.body(&mut document, &path, place(&body, style, None));
+    describe_arguments(importer, &mut fields, &mut document);
+    add_task(importer, &mut document, &path);
     common(importer, &mut fields, &mut document);
     fields.leave(
         importer,
@@ -84,6 +81,27 @@ pub(super) fn read(
     fields.finish(importer);
     importer.keep_directive(document, &path);
     Ok(())
+}
+
+/// Imports a skill that was made of a directive: the directive that comes along, or nothing, if the skill only calls it.
+fn of_directive(
+    importer: &mut Importer,
+    source: &Source,
+    folder: &str,
+    path: &str,
+    id: ItemId,
+) -> Result<(), ImportError> {
+    let Some(file) = source.file(&join(folder, own::DIRECTIVE)) else {
+        let reason = format!(
+            "it only calls directive `{id}` of Rye, and does not hold it; a skill that `rye export skill --text` writes does"
+        );
+        importer.leave(path, "", &reason);
+        return Ok(());
+    };
+    let reason =
+        format!("it is the text of directive `{id}`, which `{}` beside it holds", own::DIRECTIVE);
+    importer.leave(path, "", &reason);
+    own::read(importer, file, FORMAT, ItemKind::Directive, id)
 }
 
 /// The fields that skills, subagents and commands share.

@@ -1,0 +1,97 @@
+//! Items of Rye that come along with a skill or a plugin of directives (SPEC 17.4).
+
+use rye_resolve::ItemId;
+use rye_sign::without_signature_line;
+use rye_types::ItemKind;
+use serde_json::Value;
+
+use super::{ImportError, Importer, unreadable};
+use crate::document::comment;
+use crate::draft::ImportedDraft;
+use crate::fields::Fields;
+use crate::format::Format;
+use crate::report::Account as _;
+use crate::source::SourceFile;
+
+/// The member of a skill's `metadata` that names the directive of Rye that the skill calls or holds.
+pub(crate) const MARK: &str = "rye-directive";
+
+/// The file of a skill that holds its directive.
+pub(crate) const DIRECTIVE: &str = "directive.md";
+
+/// The folder of a plugin that holds the items of its skills.
+pub(crate) const PLUGIN_ITEMS: &str = "io.github.rye-os.rye/.ai/";
+
+/// Takes the id of the directive that a skill was made of; `None` for a skill of another program.
+pub(super) fn take_mark(fields: &mut Fields) -> Option<ItemId> {
+    let metadata = fields.peek("metadata")?;
+    let id = metadata.get(MARK).and_then(Value::as_str)?.parse().ok()?;
+    fields.keep_members("metadata", |name| name != MARK);
+    Some(id)
+}
+
+/// Imports an item as it is, but for its signature and for what it grants.
+pub(super) fn read(
+    importer: &mut Importer,
+    file: &SourceFile,
+    format: Format,
+    kind: ItemKind,
+    id: ItemId,
+) -> Result<(), ImportError> {
+    importer.take(&file.path);
+    let text = importer.text(file, format)?;
+    let extension = file.path.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned();
+    let plain = without_signature_line(&text);
+    if plain != text {
+        importer.leave(
+            &file.path,
+            "the signature",
+            "it is for the bytes that it was made for; read the draft and sign it",
+        );
+    }
+    let plain = match kind {
+        ItemKind::Directive => without_grants(importer, file, format, &plain)?,
+        _ => plain,
+    };
+    importer.carry(&file.path, "the whole file", &format!("{kind} `{id}`"));
+    importer.keep(ImportedDraft::new(kind, id, &extension, plain, &file.path));
+    Ok(())
+}
+
+/// Puts an empty `<permissions>` in the place of what a directive declares, and the declaration into a comment.
+fn without_grants(
+    importer: &mut Importer,
+    file: &SourceFile,
+    format: Format,
+    text: &str,
+) -> Result<String, ImportError> {
+    let directive =
+        rye_parse::directive(text).map_err(|error| unreadable(file, format, &error.to_string()))?;
+    let Some(permissions) = directive.permissions.filter(|it| !it.value.entries.is_empty()) else {
+        return Ok(text.to_owned());
+    };
+    let raw = &permissions.value.raw;
+    let before = text.get(..permissions.span.start).unwrap_or_default();
+    let after = text.get(permissions.span.end..).unwrap_or_default();
+    importer.leave(
+        &file.path,
+        "<permissions>",
+        "nothing foreign becomes a grant; a comment in the draft has the declaration",
+    );
+    Ok(format!(
+        "{before}<!-- The directive declared this. Nothing of it is granted:\n{}\n-->\n<permissions></permissions>{after}",
+        comment(raw)
+    ))
+}
+
+/// The kind and id of a file in the folder of a plugin's items; `None` for one that is no item.
+pub(super) fn place(inside: &str) -> Option<(ItemKind, ItemId)> {
+    let below = inside.strip_prefix(PLUGIN_ITEMS)?;
+    let kinds = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
+    kinds.into_iter().find_map(|kind| {
+        let path = below.strip_prefix(kind.folder())?.strip_prefix('/')?;
+        let (stem, extension) = path.rsplit_once('.')?;
+        let id = stem.parse().ok()?;
+        kind.extensions().contains(&extension).then_some((kind, id))
+    })
+}
