@@ -43,6 +43,19 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "rye-review",
+        &[
+            "rye-types",
+            "rye-parse",
+            "rye-caps",
+            "rye-sign",
+            "rye-resolve",
+            "rye-prompt",
+            "rye-transcript",
+            "rye-project",
+        ],
+    ),
+    (
         "rye-session",
         &[
             "rye-types",
@@ -57,20 +70,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-tools",
             "rye-providers",
             "rye-project",
+            "rye-review",
             "rye-mcp",
-        ],
-    ),
-    (
-        "rye-review",
-        &[
-            "rye-types",
-            "rye-parse",
-            "rye-caps",
-            "rye-sign",
-            "rye-resolve",
-            "rye-prompt",
-            "rye-transcript",
-            "rye-project",
         ],
     ),
     (
