@@ -1,4 +1,4 @@
-//! Primary operations: search, load, fetch, sign and execute (SPEC 12.4).
+//! Primary operations: search, load, fetch, sign and execute (SPEC 12.4), and checks for clients (SPEC 17.5).
 //!
 //! The program, the MCP server and embedding programs call these functions and return the same JSON. Every
 //! result and every error has a `to_json`. A [`Caller`] has the rights of the asker. No caller finds, reads
@@ -44,7 +44,10 @@ mod fetch;
 
 mod operation;
 
+mod check;
+
 pub use self::caller::Caller;
+pub use self::check::{CheckPlace, CheckRequest, CheckedFile, CheckedItems, check};
 pub use self::copy::{CopyError, Destination, DestinationError};
 pub use self::error::{PrimaryError, causes, error_json};
 pub use self::execute::{ExecuteRequest, Executed, execute};

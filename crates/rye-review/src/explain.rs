@@ -52,7 +52,7 @@ pub struct Explained {
     pub tools: Vec<ToolFacts>,
     /// The reason why tools that are granted are not offered.
     pub withheld: Vec<String>,
-    /// The directives that a thread may start. [`StartFacts::list`] finds them; `None` before that.
+    /// The directives that a thread may start; `None` unless [`with_starts`](Self::with_starts) looked for them.
     pub starts: Option<Vec<StartFacts>>,
     /// The limits of a thread.
     pub limits: Vec<LimitFacts>,
@@ -217,6 +217,17 @@ impl Explained {
     /// The function fails if an item of the directive cannot be found, verified or read.
     pub fn of(project: &Project, request: &PlanRequest) -> Result<Self, PrepareError> {
         gather::explain(project, request)
+    }
+
+    /// Explains a directive as [`of`](Self::of) does, with the directives that a thread of it may start.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`of`](Self::of).
+    pub fn with_starts(project: &Project, request: &PlanRequest) -> Result<Self, PrepareError> {
+        let mut explained = Self::of(project, request)?;
+        explained.starts = Some(StartFacts::list(project, request)?);
+        Ok(explained)
     }
 
     /// Every file that it is made of, each once: chain, knowledge, texts that are added later, tools and the provider's configuration.

@@ -26,8 +26,8 @@ function cell(revision, what) {
 
 async function reading(client, call, revision) {
   const { tools } = await client.listTools();
-  const names = tools.map((tool) => tool.name).slice(0, 4);
-  expect("the tools", names.join() === "rye_execute,rye_fetch,rye_load,rye_search", names);
+  const names = tools.map((tool) => tool.name).slice(0, 6);
+  expect("the tools", names.join() === "rye_check,rye_execute,rye_explain,rye_fetch,rye_load,rye_search", names);
   cell(revision, "list");
 
   // Both clients check structured results with the tools' output schemas.

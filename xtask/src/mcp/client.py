@@ -38,7 +38,7 @@ async def reading(server, era):
         expect("the server's name", era == MODERN or known.name == "rye", known)
         expect("the revision", client.protocol_version == ERAS[era], client.protocol_version)
         tools = [tool.name for tool in (await client.list_tools()).tools]
-        expect("the tools", tools[:4] == ["rye_execute", "rye_fetch", "rye_load", "rye_search"], tools)
+        expect("the tools", tools[:6] == ["rye_check", "rye_execute", "rye_explain", "rye_fetch", "rye_load", "rye_search"], tools)
         cell(era, "list")
 
         found = await client.call_tool("rye_search", {"query": "index", "limit": 1})

@@ -31,8 +31,8 @@ async function read(transport, runs) {
   client.onerror = (error) => errors.push(String(error));
   await client.connect(transport);
   const { tools } = await client.listTools();
-  const names = tools.map((tool) => tool.name).slice(0, 4);
-  expect("the tools", names.join() === "rye_execute,rye_fetch,rye_load,rye_search", names);
+  const names = tools.map((tool) => tool.name).slice(0, 6);
+  expect("the tools", names.join() === "rye_check,rye_execute,rye_explain,rye_fetch,rye_load,rye_search", names);
   cell("list");
 
   const found = await client.callTool({ name: "rye_search", arguments: { query: "index", limit: 1 } });

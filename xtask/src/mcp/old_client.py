@@ -44,7 +44,7 @@ async def read(reader, writer, runs):
         begun = await client.initialize()
         expect("the revision", begun.protocolVersion == LATEST_PROTOCOL_VERSION, begun)
         tools = [tool.name for tool in (await client.list_tools()).tools]
-        expect("the tools", tools[:4] == ["rye_execute", "rye_fetch", "rye_load", "rye_search"], tools)
+        expect("the tools", tools[:6] == ["rye_check", "rye_execute", "rye_explain", "rye_fetch", "rye_load", "rye_search"], tools)
         cell("list")
 
         found = await client.call_tool("rye_search", {"query": "index", "limit": 1})

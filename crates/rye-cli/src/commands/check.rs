@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rye::{Checked, Finding, Severity, github, sarif};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::lock::Held;
 use crate::environment::Environment;
@@ -95,7 +95,7 @@ fn tell(
         Some(Format::Github) => print!("{}", github(checked, &base)),
         Some(Format::Sarif) => output::document(&sarif(checked, &base)),
         None if arguments.ast || environment.json() => {
-            let row = if arguments.ast { with_ast } else { row };
+            let row = if arguments.ast { with_ast } else { Checked::to_json };
             let mut answer = Answer::of("files", checked.iter().map(row));
             if let Some(held) = held {
                 answer = answer.beside("locked", held.rows());
@@ -162,32 +162,8 @@ fn summary(checked: &[Checked]) -> String {
     format!("{} checked: {}", checked.len(), counted.join(", "))
 }
 
-fn row(checked: &Checked) -> Value {
-    json!({
-        "path": output::path(&checked.path),
-        "kind": checked.kind.as_str(),
-        "id": checked.id.as_ref().map(ToString::to_string),
-        "ok": checked.is_ok(),
-        "problems": checked.findings.iter().map(|finding| problem(finding, &checked.source)).collect::<Value>(),
-    })
-}
-
 fn with_ast(checked: &Checked) -> Value {
-    let mut row = row(checked);
+    let mut row = checked.to_json();
     row["directive"] = checked.ast().into();
     row
-}
-
-fn problem(finding: &Finding, source: &str) -> Value {
-    let position = rye::parse::position(source, finding.span.start);
-    json!({
-        "severity": finding.severity.as_str(),
-        "code": finding.code,
-        "message": finding.message,
-        "label": finding.label,
-        "help": finding.help,
-        "line": position.line,
-        "column": position.column,
-        "span": [finding.span.start, finding.span.end],
-    })
 }

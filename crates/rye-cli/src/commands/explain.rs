@@ -1,7 +1,7 @@
 //! `rye explain ID|FILE`.
 
 use clap::Args;
-use rye::{Explained, PlanRequest, StartFacts};
+use rye::{Explained, PlanRequest};
 
 use crate::directive::resolve_directive;
 use crate::environment::Environment;
@@ -27,8 +27,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let rye = environment.preview(false)?;
     let id = resolve_directive(&arguments.directive, &rye, environment)?;
     let request = PlanRequest::new(id);
-    let mut explained = Explained::of(&rye, &request)?;
-    explained.starts = Some(StartFacts::list(&rye, &request)?);
+    let explained = Explained::with_starts(&rye, &request)?;
     output::warnings(&explained.drafts);
     if environment.json() {
         Answer::one("directives", explained.to_json()).print();

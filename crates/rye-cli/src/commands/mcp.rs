@@ -30,8 +30,8 @@ use crate::unmatched;
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Clients may search and load, and take directives and knowledge into their conversation. Everything else is what \
-                  you add with `--allow`: tools that they call, directives that they run, items that they sign with your key. \
+    after_help = "Clients may search, load, check and explain items, and take directives and knowledge into their conversation. \
+                  Everything else is what you add with `--allow`: tools that they call, directives that they run, items that they sign with your key. \
                   A pattern that is too dangerous by `config/agent/capability_risk.yaml` is refused unless you acknowledge it.\n\n\
                   Over HTTP, the server listens to this machine alone. With `--allow` it also wants a token from its clients, \
                   which it takes from the variable RYE_MCP_TOKEN: other users of the machine can reach it too.\n\n\

@@ -5,6 +5,7 @@ mod equality;
 mod http;
 mod in_threads;
 mod program;
+mod reviewing;
 mod threads;
 mod wire;
 
@@ -31,7 +32,8 @@ async fn both_eras_are_served() {
     let session = Session::new();
     for era in [Era::Initialize, Era::Discover, Era::Inline] {
         let mut wire = Wire::begin(server(&session, granted(&[])), era).await;
-        let names = ["rye_execute", "rye_fetch", "rye_load", "rye_search"];
+        let names =
+            ["rye_check", "rye_execute", "rye_explain", "rye_fetch", "rye_load", "rye_search"];
         assert_eq!(tools(&mut wire).await, names, "{era:?}");
         let found = wire.call("rye_search", json!({ "query": "index", "limit": 1 })).await;
         assert_eq!(found["structuredContent"]["results"][0]["id"], "notes/index", "{era:?}");
@@ -63,7 +65,9 @@ async fn an_unknown_version_is_refused() {
 #[tokio::test]
 async fn what_is_offered_is_what_the_operator_grants() {
     let all = [
+        "rye_check",
         "rye_execute",
+        "rye_explain",
         "rye_fetch",
         "rye_load",
         "rye_search",
@@ -264,7 +268,7 @@ async fn a_message_that_is_too_long_stops_nothing() {
         json!({ "name": "rye_search", "arguments": { "query": query } }),
     )
     .await;
-    assert_eq!(tools(&mut wire).await.len(), 4);
+    assert_eq!(tools(&mut wire).await.len(), 6);
     let error = json!({ "code": -32600, "message": "a message may hold 4 MiB" });
     assert_eq!(wire.notifications, [json!({ "jsonrpc": "2.0", "error": error })]);
 }

@@ -76,7 +76,7 @@ fn a_wrapped_tool_is_called_once_its_server_is_locked() {
         "look at it with `rye mcp discover own`, then accept it with `rye lock --server own`";
     contains(&run(&session), 3, &["tool `mcp/own/rye_load` is granted but not offered", command]);
     let locked = session.rye("lock --server own --allow-unsigned");
-    contains(&locked, 0, &["tool `rye_load` is new", "server own locked with 4 tools in"]);
+    contains(&locked, 0, &["tool `rye_load` is new", "server own locked with 6 tools in"]);
     contains(&run(&session), 0, &[]);
     assert_eq!(receipt(&session)["content"]["id"], "notes/index");
     contains(&session.rye("lock --trust TRUST --allow-unsigned"), 0, &[]);
@@ -153,7 +153,7 @@ fn a_tool_that_the_lock_of_its_server_lacks_is_an_error_of_the_check() {
     let told = [
         "the MCP server `own` offers no tool `rye_laod`; did you mean `rye_load`?",
         "not in `.ai/rye.lock`",
-        "it has `rye_execute`, `rye_fetch`, `rye_load`, `rye_search`",
+        "it has `rye_check`, `rye_execute`, `rye_explain`, `rye_fetch`, `rye_load`, `rye_search`",
         "`rye lock --server own` accepts that",
     ];
     contains(&session.rye(check), 1, &told);
@@ -171,7 +171,7 @@ fn what_is_written_once_is_not_written_over() {
     let shown = session.rye("mcp discover own --write --into team/own --allow-unsigned");
     contains(&shown, 0, &["wrote <DIR>/project/.ai/tools/team/own/rye_load.yaml"]);
     let checked = session.rye("check .ai/tools/team .ai/config/mcp");
-    contains(&checked, 0, &["5 checked: 0 errors"]);
+    contains(&checked, 0, &["7 checked: 0 errors"]);
 }
 
 #[test]

@@ -74,6 +74,12 @@ impl Finding {
         self.severity == Severity::Note && [UNSIGNED, UNKNOWN_KEY].contains(&self.code)
     }
 
+    /// Returns `true` for the notes that nothing vouches for the file, and that it changed since the operator signed it. They
+    /// repeat no words of the file.
+    pub(crate) fn is_about_signing(&self) -> bool {
+        self.is_unvouched() || self.code == DRAFT
+    }
+
     /// Returns the problem and what to do in one line.
     #[must_use]
     pub fn sentence(&self) -> String {

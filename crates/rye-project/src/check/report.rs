@@ -1,4 +1,4 @@
-//! Findings in the forms that code review tools read.
+//! Findings in the forms that programs and code review tools read.
 
 use std::path::Path;
 
@@ -6,6 +6,35 @@ use rye_parse::position;
 use serde_json::{Value, json};
 
 use super::{Checked, Finding, Severity};
+
+impl Checked {
+    /// Returns path, kind, id and findings as JSON: a row of `rye check --json` and of the tool `rye_check`. Bytes of the path that
+    /// are no UTF-8 are replaced.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "path": self.path.to_string_lossy(),
+            "kind": self.kind.as_str(),
+            "id": self.id.as_ref().map(ToString::to_string),
+            "ok": self.is_ok(),
+            "problems": self.findings.iter().map(|finding| problem(finding, &self.source)).collect::<Value>(),
+        })
+    }
+}
+
+fn problem(finding: &Finding, source: &str) -> Value {
+    let position = position(source, finding.span.start);
+    json!({
+        "severity": finding.severity.as_str(),
+        "code": finding.code,
+        "message": finding.message,
+        "label": finding.label,
+        "help": finding.help,
+        "line": position.line,
+        "column": position.column,
+        "span": [finding.span.start, finding.span.end],
+    })
+}
 
 /// The findings as one SARIF 2.1.0 log, with the paths of files below `base` relative to it, so that the log means the
 /// same on another machine.

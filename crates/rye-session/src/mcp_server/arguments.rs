@@ -1,8 +1,12 @@
 //! From the arguments of a call to a typed request.
 
+use std::error::Error;
+
 use rye_project::primary::{
-    Asked, ExecuteRequest, PrimaryError, inputs_by_either_name, read_arguments,
+    Asked, CheckPlace, CheckRequest, ExecuteRequest, PrimaryError, inputs_by_either_name,
+    read_arguments,
 };
+use rye_resolve::ItemId;
 use rye_thread::ThreadReference;
 use rye_types::ItemKind;
 use serde::Deserialize;
@@ -13,7 +17,9 @@ use super::tools::Operation;
 /// A parsed request of a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Request {
+    Check(CheckRequest),
     Execute(ExecuteRequest),
+    Explain(ItemId),
     Fork { request: ExecuteRequest, waits: Waits },
     Items(Asked),
     ThreadCancel(ThreadReference),
@@ -30,6 +36,11 @@ pub(super) enum Waits {
 /// Reads arguments that satisfy the input schema.
 pub(super) fn request(operation: Operation, arguments: Value) -> Result<Request, PrimaryError> {
     match operation {
+        Operation::Check => check(read_arguments(arguments)?).map(Request::Check),
+        Operation::Explain => {
+            let Explain { item_id } = read_arguments(arguments)?;
+            Ok(Request::Explain(item_id.parse().map_err(usage)?))
+        }
         Operation::Execute => execute(read_arguments(arguments)?),
         Operation::Items(operation) => Asked::of(operation, arguments).map(Request::Items),
         Operation::ThreadCancel => {
@@ -43,6 +54,21 @@ pub(super) fn request(operation: Operation, arguments: Value) -> Result<Request,
             Ok(Request::ThreadStatus { thread, seconds })
         }
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    item_type: Option<String>,
+    item_id: Option<String>,
+    path: Option<String>,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Explain {
+    item_id: String,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +88,28 @@ struct Execute {
 struct Thread {
     thread: String,
     wait_seconds: Option<u64>,
+}
+
+fn check(arguments: Check) -> Result<CheckRequest, PrimaryError> {
+    let Check { item_type, item_id, path, text } = arguments;
+    let place = match (item_type, item_id, path) {
+        (Some(kind), Some(id), None) => {
+            CheckPlace::Id(kind.parse().map_err(usage)?, id.parse().map_err(usage)?)
+        }
+        (None, None, Some(path)) => CheckPlace::Path(path),
+        (None, None, None) if text.is_none() => return Ok(CheckRequest::Project),
+        (None, None, None) => {
+            return Err(PrimaryError::usage(
+                "say where the text belongs: `item_type` and `item_id`, or `path`",
+            ));
+        }
+        _ => {
+            return Err(PrimaryError::usage(
+                "give `item_type` with `item_id`, or `path`, or none of them for the whole project",
+            ));
+        }
+    };
+    Ok(CheckRequest::File { place, text })
 }
 
 fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
@@ -85,6 +133,9 @@ fn execute(arguments: Execute) -> Result<Request, PrimaryError> {
 }
 
 fn thread_reference(text: &str) -> Result<ThreadReference, PrimaryError> {
-    let thread = text.parse::<ThreadReference>();
-    thread.map_err(|error| PrimaryError::usage(error.to_string()))
+    text.parse().map_err(usage)
+}
+
+fn usage(error: impl Error) -> PrimaryError {
+    PrimaryError::usage(error.to_string())
 }

@@ -7,7 +7,7 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use rmcp::service::RequestContext;
 use rye_caps::Primary;
-use rye_project::primary::{Asked, ExecuteRequest, PrimaryError, execute, fetch, sign};
+use rye_project::primary::{Asked, ExecuteRequest, PrimaryError, check, execute, fetch, sign};
 use rye_resolve::ItemId;
 use rye_sign::Digest;
 use rye_thread::ThreadReference;
@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 
 use super::arguments::{Request, request};
 use super::error::RequestError;
+use super::explaining::explain;
 use super::host::ServerHost;
 use super::request_state::RequestStates;
 use super::results::{
@@ -118,18 +119,24 @@ pub(super) fn directive_request(id: ItemId, inputs: Map<String, Value>) -> Execu
 }
 
 async fn primary(host: &ServerHost, request: Request) -> Result<CallToolResult, RequestError> {
-    let rye = host.rye()?;
     let caller = host.caller();
     match request {
-        Request::Execute(request) => Ok(execution_result(&execute(&rye, &request, &caller).await?)),
+        Request::Execute(request) => {
+            let rye = host.rye()?;
+            Ok(execution_result(&execute(&rye, &request, &caller).await?))
+        }
         Request::Items(Asked::Sign(request)) => {
             caller.permit(Primary::Sign, request.kind, &request.id)?;
             let key = host.key()?.ok_or(PrimaryError::NoKey)?;
             let at = host.clock.now().timestamp();
-            Ok(answer(sign(&rye, &request, &key, at, &caller)?.to_json()))
+            Ok(answer(sign(&*host.rye()?, &request, &key, at, &caller)?.to_json()))
         }
+        Request::Check(request) => {
+            Ok(answer(check(&host.spaces_to_check()?, &request, &caller)?.to_json()))
+        }
+        Request::Explain(id) => Ok(answer(explain(&*host.rye()?, &id, &caller)?)),
         Request::Items(Asked::Read(request)) => {
-            Ok(answer(fetch(&rye, &request, &caller)?.to_json()))
+            Ok(answer(fetch(&*host.rye()?, &request, &caller)?.to_json()))
         }
         Request::Fork { .. } | Request::ThreadCancel(_) | Request::ThreadStatus { .. } => {
             Err(RequestError::usage("threads are not dealt with here"))

@@ -167,7 +167,8 @@ enum Called<'a> {
 
 const INSTRUCTIONS: &str = "Rye keeps directives (signed workflows), knowledge and tools. Find them with `rye_search`, read \
      them with `rye_load`. `rye_execute` gives you a directive to follow, or runs a tool. Every item is verified before you \
-     see it; what is refused says why, and only the operator can change that.";
+     see it; what is refused says why, and only the operator can change that. Check what you write with `rye_check`; the \
+     operator reviews and signs it.";
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rye_caps::Grant;
 use rye_project::primary::Caller;
-use rye_project::{ProviderChoice, Setup};
+use rye_project::{ProviderChoice, Setup, SpacesToCheck};
 use rye_providers::RandomBits;
 use rye_resolve::ItemId;
 use rye_sign::SigningKey;
@@ -74,12 +74,21 @@ pub(crate) type NewThread = Arc<dyn Fn(&ItemId) -> ThreadId + Send + Sync>;
 
 impl ServerHost {
     pub(super) fn rye(&self) -> Result<Rye, RequestError> {
-        let mut setup = self.setup.clone();
-        setup.now = self.clock.now().timestamp();
-        let mut rye = Rye::open(&setup)?;
+        let mut rye = Rye::open(&self.setup_now())?;
         rye.threads.clone_from(&self.threads);
         rye.replica.clone_from(&self.replica);
         Ok(rye)
+    }
+
+    /// The spaces for checks alone, which a broken trust policy does not prevent.
+    pub(super) fn spaces_to_check(&self) -> Result<SpacesToCheck, RequestError> {
+        Ok(SpacesToCheck::open(&self.setup_now())?)
+    }
+
+    fn setup_now(&self) -> Setup {
+        let mut setup = self.setup.clone();
+        setup.now = self.clock.now().timestamp();
+        setup
     }
 
     pub(super) fn caller(&self) -> Caller {
@@ -100,8 +109,8 @@ impl fmt::Debug for ServerHost {
     }
 }
 
-/// Returns the rights of clients when the operator adds nothing: search and load. Loading includes the use of
-/// a directive or knowledge in their own conversation.
+/// Returns the rights of clients when the operator adds nothing: search and load. Loading includes checks,
+/// explanations, and the use of a directive or knowledge in their own conversation.
 #[must_use]
 pub fn reading() -> Grant {
     let of = |primary| Grant::of_primary(primary).expect("because it is the name of an operation");

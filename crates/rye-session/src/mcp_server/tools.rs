@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 /// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
+    Check,
     Execute,
+    Explain,
     Items(primary::Operation),
     ThreadCancel,
     ThreadStatus,
@@ -23,12 +25,14 @@ impl Operation {
     fn all() -> impl Iterator<Item = Self> {
         let items = primary::Operation::ALL.iter().copied().map(Self::Items);
         let threads = [Self::ThreadCancel, Self::ThreadStatus];
-        std::iter::once(Self::Execute).chain(items).chain(threads)
+        [Self::Check, Self::Execute, Self::Explain].into_iter().chain(items).chain(threads)
     }
 
     fn name(self) -> &'static str {
         match self {
+            Self::Check => "rye_check",
             Self::Execute => "rye_execute",
+            Self::Explain => "rye_explain",
             Self::Items(operation) => operation.name(),
             Self::ThreadCancel => "rye_thread_cancel",
             Self::ThreadStatus => "rye_thread_status",
@@ -39,7 +43,9 @@ impl Operation {
     fn is_offered(self, caller: &Caller) -> bool {
         let some = |primary| KINDS.iter().any(|kind| caller.may_some(primary, *kind));
         match self {
+            Self::Check => some(Primary::Load),
             Self::Execute => some(Primary::Execute) || some(Primary::Load),
+            Self::Explain => caller.may_some(Primary::Load, ItemKind::Directive),
             Self::Items(operation) => operation.primaries().iter().any(|primary| some(*primary)),
             Self::ThreadCancel | Self::ThreadStatus => {
                 caller.may_some(Primary::Execute, ItemKind::Directive)
@@ -49,6 +55,15 @@ impl Operation {
 
     fn description(self) -> &'static str {
         match self {
+            Self::Check => {
+                "Finds the problems of a directive, knowledge entry or tool, each with its place and mostly with what to write \
+                 instead. Give `text` for a new or changed text, with its place: `item_type` and `item_id`, or `path`. \
+                 Without `text`, the file there is checked, and without a place, all of the project. Nothing is run, written or signed."
+            }
+            Self::Explain => {
+                "Says what a directive is made of and what a thread of it may do: the directives that it extends, context, \
+                 permissions and limits with what sets each, tools, inputs, outputs, hooks, and the SHA-256 of its prompt. Nothing is run."
+            }
             Self::Execute => {
                 "Runs a tool and returns its result, or returns the instructions of a directive or the text of a knowledge \
                  entry for you to follow or read. `parameters` are the arguments of the tool, or the inputs of the \
@@ -66,6 +81,16 @@ impl Operation {
     fn input_schema(self, caller: &Caller) -> Value {
         let thread = json!({ "type": "string", "description": "The thread's id." });
         match self {
+            Self::Check => object_schema(
+                &json!({
+                    "item_type": item_type_schema(),
+                    "item_id": item_id_schema(),
+                    "path": { "type": "string", "minLength": 1, "maxLength": LONGEST_PATH, "description": "The file of the item in the project, such as `.ai/directives/notes/index.md`, in place of `item_type` and `item_id`." },
+                    "text": { "type": "string", "description": "The whole text to check, in place of what the file holds. The file need not exist." },
+                }),
+                &[],
+            ),
+            Self::Explain => object_schema(&json!({ "item_id": item_id_schema() }), &["item_id"]),
             Self::Execute => object_schema(
                 &json!({
                     "item_type": item_type_schema(),
@@ -105,7 +130,50 @@ impl Operation {
             },
             "required": ["kind", "id", "space", "path", "score", "tags", "preview", "signed"],
         });
+        let count = || json!({ "type": "integer" });
+        let list = || json!({ "type": "array", "items": { "type": "object" } });
         let (members, required) = match self {
+            Self::Check => (
+                json!({
+                    "ok": { "type": "boolean", "description": "No finding is an error. It does not mean that the file is signed." },
+                    "files": { "type": "array", "items": checked_file() },
+                    "checked": count(),
+                    "errors": count(),
+                    "warnings": count(),
+                    "notes": count(),
+                    "files_not_shown": count(),
+                    "strays": { "type": "array", "items": { "type": "string" } },
+                    "form_only": { "type": "boolean" },
+                }),
+                vec!["ok", "files", "checked", "errors", "warnings", "notes"],
+            ),
+            Self::Explain => (
+                json!({
+                    "id": { "type": "string" },
+                    "chain": list(),
+                    "context": list(),
+                    "capabilities": { "type": "object" },
+                    "tools": list(),
+                    "starts": list(),
+                    "limits": list(),
+                    "model": { "type": "object" },
+                    "inputs": list(),
+                    "outputs": list(),
+                    "hooks": list(),
+                    "sha256": { "type": "string" },
+                    "warnings": { "type": "array", "items": { "type": "string" } },
+                }),
+                vec![
+                    "id",
+                    "chain",
+                    "context",
+                    "capabilities",
+                    "limits",
+                    "inputs",
+                    "outputs",
+                    "sha256",
+                ],
+            ),
             Self::Items(primary::Operation::Search) => (
                 json!({
                     "results": { "type": "array", "items": row },
@@ -158,10 +226,44 @@ impl Operation {
             Self::Items(primary::Operation::Load | primary::Operation::Sign) => {
                 of(false, false, true, false)
             }
-            Self::Items(_) | Self::ThreadStatus => of(true, false, true, false),
+            Self::Check | Self::Explain | Self::Items(_) | Self::ThreadStatus => {
+                of(true, false, true, false)
+            }
             Self::ThreadCancel => of(false, true, true, false),
         }
     }
+}
+
+const LONGEST_PATH: usize = 4096;
+
+/// Returns the schema of a file with its findings.
+fn checked_file() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string" },
+            "kind": { "type": "string" },
+            "ok": { "type": "boolean" },
+            "withheld": { "type": "boolean" },
+            "problems": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "severity": { "type": "string", "enum": ["error", "warning", "note"] },
+                        "code": { "type": "string" },
+                        "message": { "type": "string" },
+                        "label": { "type": "string" },
+                        "help": { "description": "What to write or do instead, or `null`." },
+                        "line": { "type": "integer" },
+                        "column": { "type": "integer" },
+                    },
+                    "required": ["severity", "code", "message", "help", "line", "column"],
+                },
+            },
+        },
+        "required": ["path", "kind", "ok", "problems"],
+    })
 }
 
 /// Below the minute after which many clients give up.

@@ -57,8 +57,8 @@ fn a_server_at_an_address_is_locked_and_called_like_any_other() {
     own(&session, &format!("{{url: '{}', private: true, auth: {{env: OWN_TOKEN}}}}", served.url));
     session.put(".ai/directives/work.md", WORK);
     let shown = rye(&session, "mcp discover own --write");
-    contains(&shown, 0, &["server own offers 4 tools", "not locked: nothing of it is called"]);
-    contains(&rye(&session, "lock --server own"), 0, &["server own locked with 4 tools in"]);
+    contains(&shown, 0, &["server own offers 6 tools", "not locked: nothing of it is called"]);
+    contains(&rye(&session, "lock --server own"), 0, &["server own locked with 6 tools in"]);
     contains(&rye(&session, "lock --trust TRUST"), 0, &[]);
     let check = "check --locked --servers --trust TRUST";
     contains(&rye(&session, check), 0, &["server own as locked"]);
