@@ -6,6 +6,7 @@
 mod asked;
 mod document;
 mod draft;
+mod export;
 mod fields;
 mod format;
 mod front_matter;
@@ -19,6 +20,7 @@ mod source;
 
 pub use document::servers::{ServersError, with_servers};
 pub use draft::ImportedDraft;
+pub use export::{Access, ExportedSkill, SkillFrontmatter, skill, skill_names};
 pub use format::{Format, Found, recognise, recognise_file};
 pub use import::{Import, ImportError, ImportOptions, Target, import};
 pub use report::{Asked, Carried, Decision, LeftOut};

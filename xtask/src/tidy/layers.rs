@@ -69,6 +69,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "rye-thread",
             "rye-tools",
             "rye-providers",
+            "rye-port",
             "rye-project",
             "rye-review",
             "rye-mcp",
