@@ -2,7 +2,8 @@
 
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, CustomRequest, ErrorData,
-    GetPromptRequestParams, InitializeRequestParams, RequestId, ServerJsonRpcMessage,
+    GetPromptRequestParams, GetSkillRequestParams, InitializeRequestParams,
+    ReadResourceRequestParams, RequestId, ServerJsonRpcMessage,
 };
 use rye_transcript::count_json_values;
 use serde::Deserialize;
@@ -67,6 +68,8 @@ fn params_problem(message: &ClientJsonRpcMessage) -> Option<String> {
         "initialize" => problem_of::<InitializeRequestParams>(params.as_ref()),
         "tools/call" => problem_of::<CallToolRequestParams>(params.as_ref()),
         "prompts/get" => problem_of::<GetPromptRequestParams>(params.as_ref()),
+        "resources/read" => problem_of::<ReadResourceRequestParams>(params.as_ref()),
+        "skills/get" => problem_of::<GetSkillRequestParams>(params.as_ref()),
         "ping" | "server/discover" => "they do not fit".to_owned(),
         _ => return None,
     };
@@ -182,6 +185,18 @@ mod tests {
                 json!(7),
                 -32602,
                 "`initialize` cannot be read: missing field `protocolVersion`",
+            ),
+            (
+                call("{}").replace("tools/call", "skills/get"),
+                json!(7),
+                -32602,
+                "`skills/get` cannot be read: missing field `uri`",
+            ),
+            (
+                call(r#"{"uri":7}"#).replace("tools/call", "resources/read"),
+                json!(7),
+                -32602,
+                "`resources/read` cannot be read: invalid type",
             ),
             ("[]".to_owned(), Value::Null, -32600, "Invalid request"),
             (r#"{"id":7}"#.to_owned(), json!(7), -32600, "Invalid request"),

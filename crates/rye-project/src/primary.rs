@@ -53,6 +53,7 @@ pub use self::error::{PrimaryError, causes, error_json};
 pub use self::execute::{ExecuteRequest, Executed, execute};
 pub(crate) use self::execute::{take_directive, take_knowledge};
 pub use self::fetch::{FetchRequest, Fetched, fetch};
+pub use self::item::facts as item_facts;
 pub use self::load::{LoadRequest, Loaded, load};
 pub use self::needed::needed_items;
 pub use self::operation::{

@@ -10,6 +10,7 @@ mod call;
 mod directive_tools;
 mod error;
 mod explaining;
+mod followed;
 mod forks;
 mod handler;
 mod host;
@@ -19,6 +20,7 @@ mod question;
 mod request_state;
 mod results;
 mod runs;
+mod skills;
 mod tools;
 
 pub use self::handler::McpServer;

@@ -6,6 +6,7 @@ mod http;
 mod in_threads;
 mod program;
 mod reviewing;
+mod skills;
 mod threads;
 mod wire;
 

@@ -4,8 +4,10 @@ use rye_resolve::Item;
 use rye_sign::{Binding, Coverage, Provenance};
 use serde_json::{Map, Value, json};
 
-/// Kind, id, place, digest and signature of an item, as members that a result begins with.
-pub(super) fn facts<T>(item: &Item<T>) -> Map<String, Value> {
+/// Kind, id, place, digest and signature of an item, as members that a result begins with. `signature` is `null` for an item that
+/// the program itself vouches for, and for an unsigned one.
+#[must_use]
+pub fn facts<T>(item: &Item<T>) -> Map<String, Value> {
     let provenance = item.content.provenance();
     let mut facts = Map::new();
     let mut put = |name: &str, value: Value| drop(facts.insert(name.to_owned(), value));
@@ -19,8 +21,6 @@ pub(super) fn facts<T>(item: &Item<T>) -> Map<String, Value> {
     facts
 }
 
-/// Returns the signature as JSON. It is `null` for an item that the program itself vouches for, and for an
-/// unsigned one.
 fn signature(provenance: &Provenance) -> Value {
     let Provenance::Signed(signature) = provenance else { return Value::Null };
     let coverage = match signature.coverage() {

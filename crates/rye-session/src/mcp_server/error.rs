@@ -40,6 +40,14 @@ pub(super) enum RequestError {
         /// The most threads that may run at a time.
         most: usize,
     },
+    /// No skill of the client has this URI.
+    #[error("there is no skill at `{uri}`; {}", instead(.near.as_deref()))]
+    UnknownSkill {
+        /// The URI that the client gave.
+        uri: String,
+        /// The nearest URI of a skill that there is.
+        near: Option<String>,
+    },
     /// The client started no such thread here.
     #[error("there is no thread `{thread}` that was started here")]
     UnknownThread {
@@ -62,7 +70,7 @@ impl RequestError {
             Self::Reopen(error) => error.class(),
             Self::Run(error) => error.class(),
             Self::TooManyCalls { .. } | Self::TooManyThreads { .. } => Class::Limit,
-            Self::UnknownThread { .. } => Class::Usage,
+            Self::UnknownSkill { .. } | Self::UnknownThread { .. } => Class::Usage,
         }
     }
 
@@ -74,5 +82,12 @@ impl RequestError {
     /// The error as every surface tells it.
     pub(super) fn to_json(&self) -> Value {
         error_json(self.class(), self)
+    }
+}
+
+fn instead(near: Option<&str>) -> String {
+    match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`skills/list` lists them".to_owned(),
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-    Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, Implementation, ListPromptsResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -21,12 +22,13 @@ use super::asking::{Given, client_name};
 use super::call::{Call, directive_request};
 use super::directive_tools::directive_tools;
 use super::error::RequestError;
+use super::followed::may_follow_some;
 use super::host::ServerHost;
-use super::prompts;
 use super::request_state::{RequestStates, request_digest};
 use super::results::{broken_result, error_result};
 use super::runs::Runs;
 use super::tools::{Offered, offered_tools};
+use super::{prompts, skills};
 
 /// The server. Clones share the threads that clients started.
 #[derive(Debug, Clone)]
@@ -172,7 +174,11 @@ const INSTRUCTIONS: &str = "Rye keeps directives (signed workflows), knowledge a
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts();
+        let capabilities = match may_follow_some(&self.shared.host.caller()) {
+            true => capabilities.enable_resources().enable_skills().build(),
+            false => capabilities.build(),
+        };
         let identity = Implementation::new("rye", env!("CARGO_PKG_VERSION")).with_title("Rye");
         let notice = self.shared.host.notice.iter();
         let instructions = [INSTRUCTIONS].into_iter().chain(notice.map(String::as_str));
@@ -241,5 +247,47 @@ impl ServerHandler for McpServer {
         let arguments = request.arguments.unwrap_or_default().into_iter().collect();
         let filled = self.blocking(move |host| prompts::fill(host, &request.name, arguments));
         Ok(filled.await?.into())
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        let after = request.and_then(|request| request.cursor);
+        self.blocking(move |host| skills::list(host, after.as_deref())).await
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        self.blocking(move |host| skills::get(host, &request.uri)).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let after = request.and_then(|request| request.cursor);
+        self.blocking(move |host| skills::resources(host, after.as_deref())).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.blocking(move |host| skills::read(host, &request.uri)).await;
+        let not_found = |mut error: ErrorData| {
+            // The library writes the code of the newest revision for its clients.
+            if error.code == ErrorCode::INVALID_PARAMS {
+                error.code = ErrorCode::RESOURCE_NOT_FOUND;
+            }
+            error
+        };
+        Ok(read.map_err(not_found)?.into())
     }
 }

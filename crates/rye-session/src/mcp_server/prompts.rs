@@ -7,36 +7,23 @@ use rmcp::model::{
 };
 use rye_caps::Primary;
 use rye_project::RenderRequest;
-use rye_project::primary::{Caller, PrimaryError};
+use rye_project::primary::PrimaryError;
 use rye_resolve::{Item, ItemId};
 use rye_types::{ItemKind, ReturnStyle};
 use serde_json::Value;
 
 use super::error::RequestError;
+use super::followed::{self, may_follow};
 use super::host::ServerHost;
 
-/// As many directives are read for one page.
-const PAGE: usize = 100;
-
-/// One page of the directives that the client may load, sorted by id. One that is refused or broken is no prompt.
+/// One page of the directives that the client may follow. One that is refused or broken is no prompt.
 pub(super) fn page(
     host: &ServerHost,
     after: Option<&str>,
 ) -> Result<ListPromptsResult, RequestError> {
-    let rye = host.rye()?;
-    let caller = host.caller();
-    let survey = rye.library().survey(ItemKind::Directive);
-    let ids = survey.items.into_iter().map(|listed| listed.id);
-    let mut ids = ids
-        .filter(|id| after.is_none_or(|after| id.as_str() > after))
-        .filter(|id| may_follow(&caller, id));
-    let mut result = ListPromptsResult::default();
-    let mut last = None;
-    for id in ids.by_ref().take(PAGE) {
-        result.prompts.extend(rye.library().directive(&id).ok().map(|item| prompt(&item)));
-        last = Some(id);
-    }
-    result.next_cursor = last.filter(|_| ids.next().is_some()).map(|id| id.to_string());
+    let page = followed::page(&*host.rye()?, &host.caller(), after, |item| Some(prompt(item)));
+    let mut result = ListPromptsResult::with_all_items(page.items);
+    result.next_cursor = page.next;
     Ok(result)
 }
 
@@ -65,12 +52,6 @@ pub(super) fn fill(
         Some(description) => result.with_description(description.value.as_str()),
         None => result,
     })
-}
-
-fn may_follow(caller: &Caller, id: &ItemId) -> bool {
-    [Primary::Load, Primary::Execute]
-        .into_iter()
-        .any(|primary| caller.may(primary, ItemKind::Directive, id))
 }
 
 fn prompt(item: &Item<rye_parse::Directive>) -> Prompt {
