@@ -20,7 +20,11 @@ mod source;
 
 pub use document::servers::{ServersError, with_servers};
 pub use draft::ImportedDraft;
-pub use export::{Access, ExportedSkill, SkillFrontmatter, skill, skill_names};
+pub use export::{
+    Access, ExportedFile, ExportedSkill, PLUGIN_EXTENSION, PluginFacts, PluginName,
+    PluginNameError, SkillFrontmatter, agents_section, left_out, plugin, skill, skill_names,
+    subagent,
+};
 pub use format::{Format, Found, recognise, recognise_file};
 pub use import::{Import, ImportError, ImportOptions, Target, import};
 pub use report::{Asked, Carried, Decision, LeftOut};

@@ -1,4 +1,4 @@
-//! The account of an import: what became of each field of a source.
+//! The account of an import or an export: what became of each field of a source.
 
 /// A field of a source that has a counterpart in a draft.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,11 +12,11 @@ pub struct Carried {
     pub to: String,
 }
 
-/// A field or file of a source that no draft has.
+/// A field or file of a source that no draft has, or a part of a directive that an exported file does not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct LeftOut {
-    /// The file of the source.
+    /// The file of the source, or the exported file.
     pub file: String,
     /// The field, as the source names it; empty for the whole file.
     pub field: String,
@@ -25,10 +25,10 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Creates the row of a file that was not read.
+    /// A part that is left out for this reason; a whole file if `field` is empty.
     #[must_use]
-    pub fn file(file: &str, reason: &str) -> Self {
-        Self { file: file.to_owned(), field: String::new(), reason: reason.to_owned() }
+    pub fn new(file: &str, field: &str, reason: &str) -> Self {
+        Self { file: file.to_owned(), field: field.to_owned(), reason: reason.to_owned() }
     }
 
     /// Returns `true` for a file that has none of the known forms.

@@ -49,12 +49,14 @@ pub(super) fn steps(id: &ItemId, directive: &Directive, access: Access<'_>) -> S
     format!(
         "The directive {id} decides what is done. Its text comes from {server}, which verifies its signature first.\n\n\
          1. Call the tool `rye_execute` of {server} with these arguments, with the values of the task in `parameters`:\n\n   \
-         ```json\n{call}   ```\n\n\
-         2. Follow `your_directions` of the result, within what you may do here.\n\
-         3. If the call fails, tell the user what its error says, and stop. Only the user can change trust and permissions.\n",
+         ```json\n{call}   ```\n\n{RULES}",
         id = code(id.as_str()),
     )
 }
+
+/// The steps after the call.
+pub(super) const RULES: &str = "2. Follow `your_directions` of the result, within what you may do here.\n\
+     3. If the call fails, tell the user what its error says, and stop. Only the user can change trust and permissions.\n";
 
 fn text_to_follow(text: &str, directive: &Directive) -> String {
     let placeholders = match directive.inputs.is_empty() {

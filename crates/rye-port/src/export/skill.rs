@@ -46,7 +46,9 @@ pub fn skill(id: &ItemId, directive: &Directive, name: &str, access: Access<'_>)
         parameters(directive),
         steps(id, directive, access),
     );
-    ExportedSkill { text: format!("{}\n{body}", frontmatter.to_yaml()), frontmatter }
+    let SkillFrontmatter { name, description, more } = &frontmatter;
+    let yaml = yaml(name, description, more);
+    ExportedSkill { text: format!("{yaml}\n{body}"), frontmatter }
 }
 
 const COMPATIBILITY: &str = "Needs Rye, the program `rye`, as the MCP server `rye mcp` of the project that holds the directive.";
@@ -55,7 +57,7 @@ const LONGEST_DESCRIPTION: usize = 1024;
 
 /// Returns the purpose of a skill with the occasion to use it, by which an agent chooses. Angle brackets, which some agents refuse in
 /// it, are replaced by others.
-fn purpose(id: &ItemId, directive: &Directive) -> String {
+pub(super) fn purpose(id: &ItemId, directive: &Directive) -> String {
     let occasion = format!(" Use when the user asks for this, or for the directive {id}.");
     let text = description(id, directive).replace('<', "‹").replace('>', "›");
     let room = LONGEST_DESCRIPTION - occasion.chars().count();
@@ -66,23 +68,21 @@ fn purpose(id: &ItemId, directive: &Directive) -> String {
     format!("{}…{occasion}", cut.trim_end())
 }
 
-impl SkillFrontmatter {
-    fn to_yaml(&self) -> String {
-        let mut yaml = format!("---\nname: {}\n", self.name);
-        yaml += &format!("description: {}\n", quoted(&self.description));
-        for (key, value) in &self.more {
-            match value {
-                Value::Object(members) => {
-                    yaml += &format!("{key}:\n");
-                    for (key, value) in members {
-                        yaml += &format!("  {key}: {}\n", quoted(&as_text(value)));
-                    }
+/// Returns the frontmatter as YAML, with the lines around it.
+pub(super) fn yaml(name: &str, description: &str, more: &Map<String, Value>) -> String {
+    let mut yaml = format!("---\nname: {name}\ndescription: {}\n", quoted(description));
+    for (key, value) in more {
+        match value {
+            Value::Object(members) => {
+                yaml += &format!("{key}:\n");
+                for (key, value) in members {
+                    yaml += &format!("  {key}: {}\n", quoted(&as_text(value)));
                 }
-                value => yaml += &format!("{key}: {}\n", quoted(&as_text(value))),
             }
+            value => yaml += &format!("{key}: {}\n", quoted(&as_text(value))),
         }
-        yaml + "---\n"
     }
+    yaml + "---\n"
 }
 
 fn as_text(value: &Value) -> String {

@@ -57,14 +57,14 @@ impl Reading {
             let inside = join(below, &name);
             if kind.is_dir() && PASSED_OVER.contains(&name.as_str()) {
                 let reason = "a folder of this name holds what was fetched, built or recorded";
-                self.passed_over.push(LeftOut::file(&inside, reason));
+                self.passed_over.push(LeftOut::new(&inside, "", reason));
             } else if kind.is_dir() {
                 self.folder(&entry.path(), &inside, depth + 1)?;
             } else if kind.is_file() {
                 self.file(&entry.path(), &inside)?;
             } else {
                 let reason = "it is a link or no plain file; import what it leads to";
-                self.passed_over.push(LeftOut::file(&inside, reason));
+                self.passed_over.push(LeftOut::new(&inside, "", reason));
             }
         }
         Ok(())
@@ -78,7 +78,7 @@ impl Reading {
                     "it has more than {} MiB, as no file of a known form has",
                     LONGEST >> 20
                 );
-                self.passed_over.push(LeftOut::file(name, &reason));
+                self.passed_over.push(LeftOut::new(name, "", &reason));
                 return Ok(());
             }
             Err(error) => return Err(Failure::io("read", path, &error)),
