@@ -58,6 +58,7 @@ pub(crate) enum Command {
     List(commands::list::Arguments),
     Load(commands::load::Arguments),
     Which(commands::which::Arguments),
+    Export(commands::export::Arguments),
     #[command(subcommand)]
     Threads(commands::threads::Command),
     View(commands::threads::view::Arguments),

@@ -107,6 +107,7 @@ fn dispatch(command: Command, environment: &Environment) -> Result<Exit, Failure
         Command::List(arguments) => commands::list::run(&arguments, environment),
         Command::Load(arguments) => commands::load::run(&arguments, environment),
         Command::Which(arguments) => commands::which::run(&arguments, environment),
+        Command::Export(arguments) => commands::export::run(&arguments, environment),
         Command::Threads(command) => commands::threads::run(&command, environment),
         Command::View(arguments) => commands::threads::view::run(&arguments, environment),
         #[cfg(feature = "mcp")]

@@ -521,8 +521,7 @@ impl Importer {
 
 impl Account for Importer {
     fn leave(&mut self, file: &str, field: &str, reason: &str) {
-        let (file, field, reason) = (file.to_owned(), field.to_owned(), reason.to_owned());
-        self.import.left_out.push(LeftOut { file, field, reason });
+        self.import.left_out.push(LeftOut::new(file, field, reason));
     }
 }
 

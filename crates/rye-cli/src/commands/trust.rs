@@ -67,6 +67,17 @@ struct Known {
     lists: Vec<RevocationEntry>,
 }
 
+/// Returns the trust documents of these keys for others to add, as `rye trust export` writes them.
+pub(crate) fn documents_to_hand_on(
+    keys: &[KeyId],
+    environment: &Environment,
+) -> Result<Vec<String>, Failure> {
+    let known = Known::read(environment)?;
+    let document =
+        |key_id| export::document_to_hand_on(key_id, &known).map(|(text, _)| text.to_owned());
+    keys.iter().map(document).collect()
+}
+
 impl Known {
     fn read(environment: &Environment) -> Result<Self, Failure> {
         let documents = environment.trust_documents()?;

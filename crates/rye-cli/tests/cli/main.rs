@@ -20,6 +20,7 @@ mod embedding;
 #[cfg(feature = "engine")]
 mod engines;
 mod exporting;
+mod exports;
 mod forged;
 mod gates;
 mod guide;

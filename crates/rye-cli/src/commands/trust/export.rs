@@ -39,25 +39,7 @@ pub(super) fn run(
         Some(key_id) => key_id.clone(),
         None => own_key(environment)?,
     };
-    known.require(&key_id)?;
-    let entry = known.to_hand_on(&key_id).filter(|entry| entry.counts());
-    let trusted = known.store.find(&key_id);
-    let (Some(text), Some(trusted)) = (entry.and_then(TrustEntry::text), trusted) else {
-        return Err(Failure::refused(format!(
-            "the key `{key_id}` is not trusted here, so that its trust is not handed on; `rye trust show {key_id}` says why"
-        )));
-    };
-    if let Some(how) = end_of_trust(trusted) {
-        return Err(Failure::refused(format!(
-            "the key `{key_id}` {how}, so that its trust is not handed on; `rye trust revoke {key_id} --to project` tells others of a revocation"
-        )));
-    }
-    if entry.and_then(TrustEntry::document).is_none_or(|document| lacks_limits(&document, trusted))
-    {
-        return Err(Failure::refused(format!(
-            "the trust in the key `{key_id}` has limits that its document does not state, such as those of the key that signed it or of a second document, and they would be lost; `rye trust show {key_id}` lists them, and `rye trust add FILE --grants PATTERN` makes a document that states them"
-        )));
-    }
+    let (text, trusted) = document_to_hand_on(&key_id, known)?;
     if let Some(path) = &arguments.output {
         create_beside(path, text, 0o644)?;
     }
@@ -76,6 +58,33 @@ pub(super) fn run(
         None => print!("{text}"),
     }
     Ok(Exit::Fine)
+}
+
+/// Returns the document of a key, which states all limits of the trust in it.
+pub(super) fn document_to_hand_on<'a>(
+    key_id: &KeyId,
+    known: &'a Known,
+) -> Result<(&'a str, &'a TrustedKey), Failure> {
+    known.require(key_id)?;
+    let entry = known.to_hand_on(key_id).filter(|entry| entry.counts());
+    let trusted = known.store.find(key_id);
+    let (Some(text), Some(trusted)) = (entry.and_then(TrustEntry::text), trusted) else {
+        return Err(Failure::refused(format!(
+            "the key `{key_id}` is not trusted here, so that its trust is not handed on; `rye trust show {key_id}` says why"
+        )));
+    };
+    if let Some(how) = end_of_trust(trusted) {
+        return Err(Failure::refused(format!(
+            "the key `{key_id}` {how}, so that its trust is not handed on; `rye trust revoke {key_id} --to project` tells others of a revocation"
+        )));
+    }
+    if entry.and_then(TrustEntry::document).is_none_or(|document| lacks_limits(&document, trusted))
+    {
+        return Err(Failure::refused(format!(
+            "the trust in the key `{key_id}` has limits that its document does not state, such as those of the key that signed it or of a second document, and they would be lost; `rye trust show {key_id}` lists them, and `rye trust add FILE --grants PATTERN` makes a document that states them"
+        )));
+    }
+    Ok((text, trusted))
 }
 
 /// Returns `true` if the trust in the key has limits that the document does not state.

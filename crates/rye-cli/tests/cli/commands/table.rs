@@ -136,6 +136,18 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ],
     ),
     (
+        "export",
+        &[
+            (Trusting, "export skill notes/index --to out", 0),
+            (Trusting, "export plugin notes/index --to out", 0),
+            (Trusting, "export skill notes/indx --to out", 1),
+            (Trusting, "export skill notes/index --to .ai/directives/notes/index.md", 1),
+            (Trusting, "export book notes/index --to out", 2),
+            (Trusting, "export agents-md notes/index --text --to out", 2),
+            (New, "export skill notes/index --to out", 3),
+        ],
+    ),
+    (
         "help",
         &[
             (Nowhere, "help threads", 0),
