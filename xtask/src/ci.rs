@@ -54,6 +54,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "sdk", action: Action::Own(sdk::run) },
     Step { name: "transcript", action: Action::Own(transcript::run) },
+    Step { name: "exported", action: Action::Own(e2e::exported::run) },
     Step { name: "exports", action: Action::Own(e2e::exports::run) },
     Step { name: "view", action: Action::Own(e2e::view::run_if_possible) },
     Step { name: "restate", action: Action::Own(e2e::restate::run_if_possible) },

@@ -1,5 +1,6 @@
 //! `cargo xtask e2e`: runs the whole program against third-party programs.
 
+pub(crate) mod exported;
 pub(crate) mod exports;
 pub(crate) mod llama;
 pub(crate) mod neighbours;

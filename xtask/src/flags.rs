@@ -15,6 +15,7 @@ Usage: cargo xtask TASK
                       render the directives of a project (the quick start) into snapshots to review
   fuzz [--seconds N] [TARGET…]
                       run the fuzz targets, each for N seconds (10)
+  e2e exported        validate what `rye export` writes with packages of PyPI
   e2e exports         read exported trajectories and receipts with packages of PyPI
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   e2e neighbours      import files of other programs, from packages of npm and PyPI (not part of `ci`)
@@ -40,6 +41,7 @@ pub(crate) enum Task {
     Book,
     Ci,
     Codegen(Mode),
+    E2eExported,
     E2eExports,
     E2eLlama,
     E2eNeighbours,
@@ -67,6 +69,7 @@ pub(crate) fn parse(arguments: &[String]) -> anyhow::Result<Task> {
         ["ci"] => Ok(Task::Ci),
         ["codegen"] => Ok(Task::Codegen(Mode::Write)),
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
+        ["e2e", "exported"] => Ok(Task::E2eExported),
         ["e2e", "exports"] => Ok(Task::E2eExports),
         ["e2e", "llama"] => Ok(Task::E2eLlama),
         ["e2e", "neighbours"] => Ok(Task::E2eNeighbours),

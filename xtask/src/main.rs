@@ -55,6 +55,7 @@ fn run(task: Task, root: &Path) -> anyhow::Result<()> {
         Task::Book => book::run(root),
         Task::Ci => ci::run(root),
         Task::Codegen(mode) => codegen::run(root, mode),
+        Task::E2eExported => e2e::exported::run(root),
         Task::E2eExports => e2e::exports::run(root),
         Task::E2eLlama => e2e::llama::run(root),
         Task::E2eNeighbours => e2e::neighbours::run(root),

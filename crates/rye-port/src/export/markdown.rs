@@ -27,8 +27,10 @@ fn longest_ticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
-/// The text in one line as a YAML scalar between double quotes.
+/// The text in one line as a YAML scalar between double quotes. Programs split a file at three hyphens to find its frontmatter, so
+/// these stand nowhere in it.
 pub(super) fn quoted(text: &str) -> String {
     let escaped = one_line(text).replace('\\', "\\\\").replace('"', "\\\"");
+    let escaped = escaped.replace("---", "--\\u002d");
     format!("\"{escaped}\"")
 }
