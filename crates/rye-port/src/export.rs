@@ -2,6 +2,7 @@
 
 mod agents;
 mod calling;
+mod file;
 mod left_out;
 mod markdown;
 mod names;
@@ -10,9 +11,8 @@ mod skill;
 
 pub use self::agents::{agents_section, subagent};
 pub use self::calling::Access;
+pub use self::file::ExportedFile;
 pub use self::left_out::left_out;
 pub use self::names::skill_names;
-pub use self::plugin::{
-    ExportedFile, PLUGIN_EXTENSION, PluginFacts, PluginName, PluginNameError, plugin,
-};
+pub use self::plugin::{PluginFacts, PluginName, PluginNameError, plugin};
 pub use self::skill::{ExportedSkill, SkillFrontmatter, skill};

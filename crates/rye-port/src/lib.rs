@@ -21,9 +21,8 @@ mod source;
 pub use document::servers::{ServersError, with_servers};
 pub use draft::ImportedDraft;
 pub use export::{
-    Access, ExportedFile, ExportedSkill, PLUGIN_EXTENSION, PluginFacts, PluginName,
-    PluginNameError, SkillFrontmatter, agents_section, left_out, plugin, skill, skill_names,
-    subagent,
+    Access, ExportedFile, ExportedSkill, PluginFacts, PluginName, PluginNameError,
+    SkillFrontmatter, agents_section, left_out, plugin, skill, skill_names, subagent,
 };
 pub use format::{Format, Found, recognise, recognise_file};
 pub use import::{Import, ImportError, ImportOptions, Target, import};

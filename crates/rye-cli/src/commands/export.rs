@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
         }
     }
     let files = match arguments.form {
-        Form::Skill => exported.iter().map(skill_file).collect(),
+        Form::Skill => exported.iter().flat_map(skill_files).collect(),
         Form::Subagent => exported.iter().map(subagent_file).collect(),
         Form::AgentsMd => vec![agents_file(&exported)],
         Form::Plugin => plugin_files(&exported, arguments, &rye, environment)?,
@@ -173,8 +173,14 @@ struct Made {
     left_out: Vec<LeftOut>,
 }
 
-fn skill_file(verified: &Verified) -> Made {
-    verified.made(format!("{}/SKILL.md", verified.name), verified.skill().text)
+fn skill_files(verified: &Verified) -> Vec<Made> {
+    let source = &verified.chain.leaf().source;
+    let files = verified.skill().files(verified.access(), source).into_iter();
+    let made = files.enumerate().map(|(place, file)| match place {
+        0 => verified.made(file.path, file.text),
+        _ => Made { file, ids: vec![verified.id.clone()], left_out: Vec::new() },
+    });
+    made.collect()
 }
 
 fn subagent_file(verified: &Verified) -> Made {

@@ -149,3 +149,35 @@ fn no_file_is_replaced() {
     assert_eq!(files(&session.project().join("out")).matches("mine").count(), 2);
     assert!(!session.project().join("out/rye-agent-core-base.md").exists());
 }
+
+/// What was exported comes back as drafts that a model is sent the same of, but for what they grant.
+#[test]
+fn a_round_trip_gives_the_same_prompt() {
+    let without_grants = |prompt: String| {
+        let (before, rest) = prompt.split_once("<permissions>").unwrap_or((&prompt, ""));
+        let after = rest.split_once("</permissions>").map_or(rest, |(_, after)| after);
+        let text = format!("{before}{after}");
+        let text = text.split("--- standard error").next().unwrap_or_default();
+        text.lines()
+            .skip(1)
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    for (form, exported, ids) in [
+        ("plugin notes/index", "out/notes-index", "notes/index"),
+        ("skill notes/base --text", "out/notes-base", "notes/base"),
+    ] {
+        let session = Session::new();
+        exports(&session, form);
+        let render = format!("render {ids} --template");
+        let before = without_grants(session.rye(&format!("{render} --trust TRUST")));
+        fs::create_dir_all(session.project().join("other/.ai")).unwrap();
+        let imported = session.rye(&format!("import {exported} --project other"));
+        assert!(imported.ends_with("--- exit 0\n"), "{imported}");
+        assert!(imported.contains("<permissions>") || form.contains("base"), "{imported}");
+        let after = session.rye(&format!("{render} --project other --allow-unsigned"));
+        assert_eq!(without_grants(after), before, "{form}");
+        assert!(before.contains("<directive"), "{before}");
+    }
+}

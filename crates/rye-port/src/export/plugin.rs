@@ -5,28 +5,9 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use super::file::ExportedFile;
 use super::skill::ExportedSkill;
-
-/// A file of an export.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExportedFile {
-    /// The path below the folder of the export, with `/`.
-    pub path: String,
-    /// The whole text.
-    pub text: String,
-}
-
-impl ExportedFile {
-    /// A file with this text.
-    #[must_use]
-    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), text: text.into() }
-    }
-}
-
-/// The folder of a plugin that belongs to Rye. It is a project with the items of the skills.
-pub const PLUGIN_EXTENSION: &str = "io.github.rye-os.rye";
+use crate::import::own::PLUGIN_PROJECT;
 
 /// The name of a plugin: 1 to 64 of `a-z`, `0-9`, `-` and `.`, with a letter or digit at each end, and without `--` and `..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +101,7 @@ pub fn plugin(
             "rye": {
                 "type": "stdio",
                 "command": "rye",
-                "args": ["mcp", "--project", format!("${{PLUGIN_ROOT}}/{PLUGIN_EXTENSION}")],
+                "args": ["mcp", "--project", format!("${{PLUGIN_ROOT}}/{PLUGIN_PROJECT}")],
             },
         },
     });
@@ -133,7 +114,7 @@ pub fn plugin(
     }));
     let own = own.into_iter();
     files.extend(
-        own.map(|file| ExportedFile::new(format!("{PLUGIN_EXTENSION}/{}", file.path), file.text)),
+        own.map(|file| ExportedFile::new(format!("{PLUGIN_PROJECT}/{}", file.path), file.text)),
     );
     files
 }

@@ -5,7 +5,9 @@ use rye_resolve::ItemId;
 use serde_json::{Map, Value, json};
 
 use super::calling::{Access, description, parameters, steps, title};
+use super::file::ExportedFile;
 use super::markdown::{one_line, quoted};
+use crate::import::own::{DIRECTIVE, MARK};
 
 /// A skill that has a directive followed.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,11 +38,17 @@ pub fn skill(id: &ItemId, directive: &Directive, name: &str, access: Access<'_>)
     if access == Access::RyeServer {
         more.insert("compatibility".to_owned(), COMPATIBILITY.into());
     }
-    more.insert("metadata".to_owned(), json!({ "rye-directive": id.as_str() }));
+    more.insert("metadata".to_owned(), json!({ MARK: id.as_str() }));
     let name = name.to_owned();
     let frontmatter = SkillFrontmatter { name, description: purpose(id, directive), more };
+    let own = match access {
+        Access::Text(_) => {
+            format!("\nThe directive of Rye is in [{DIRECTIVE}]({DIRECTIVE}), as it was signed.\n")
+        }
+        Access::ThisServer | Access::RyeServer => String::new(),
+    };
     let body = format!(
-        "# {}\n\n{}\n\n## Parameters\n\n{}\n## Steps\n\n{}",
+        "# {}\n\n{}\n\n## Parameters\n\n{}\n## Steps\n\n{}{own}",
         title(id, directive),
         description(id, directive),
         parameters(directive),
@@ -49,6 +57,20 @@ pub fn skill(id: &ItemId, directive: &Directive, name: &str, access: Access<'_>)
     let SkillFrontmatter { name, description, more } = &frontmatter;
     let yaml = yaml(name, description, more);
     ExportedSkill { text: format!("{yaml}\n{body}"), frontmatter }
+}
+
+impl ExportedSkill {
+    /// Returns the files of a skill in a folder of its name. A skill with the text of its directive, whose file is `source`, holds that
+    /// file too, so that `rye import` gives it back.
+    #[must_use]
+    pub fn files(&self, access: Access<'_>, source: &str) -> Vec<ExportedFile> {
+        let folder = &self.frontmatter.name;
+        let mut files = vec![ExportedFile::new(format!("{folder}/SKILL.md"), &*self.text)];
+        if matches!(access, Access::Text(_)) {
+            files.push(ExportedFile::new(format!("{folder}/{DIRECTIVE}"), source));
+        }
+        files
+    }
 }
 
 const COMPATIBILITY: &str = "Needs Rye, the program `rye`, as the MCP server `rye mcp` of the project that holds the directive.";

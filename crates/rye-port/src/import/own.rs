@@ -19,8 +19,8 @@ pub(crate) const MARK: &str = "rye-directive";
 /// The file of a skill that holds its directive.
 pub(crate) const DIRECTIVE: &str = "directive.md";
 
-/// The folder of a plugin that holds the items of its skills.
-pub(crate) const PLUGIN_ITEMS: &str = "io.github.rye-os.rye/.ai/";
+/// The folder of a plugin that belongs to Rye. It is a project with the items of the skills.
+pub(crate) const PLUGIN_PROJECT: &str = "io.github.rye-os.rye";
 
 /// Takes the id of the directive that a skill was made of; `None` for a skill of another program.
 pub(super) fn take_mark(fields: &mut Fields) -> Option<ItemId> {
@@ -86,7 +86,7 @@ fn without_grants(
 
 /// The kind and id of a file in the folder of a plugin's items; `None` for one that is no item.
 pub(super) fn place(inside: &str) -> Option<(ItemKind, ItemId)> {
-    let below = inside.strip_prefix(PLUGIN_ITEMS)?;
+    let below = inside.strip_prefix(PLUGIN_PROJECT)?.strip_prefix("/.ai/")?;
     let kinds = [ItemKind::Directive, ItemKind::Knowledge, ItemKind::Tool];
     kinds.into_iter().find_map(|kind| {
         let path = below.strip_prefix(kind.folder())?.strip_prefix('/')?;
