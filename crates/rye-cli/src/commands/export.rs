@@ -338,6 +338,6 @@ fn row(folder: &Path, made: &Made) -> Value {
     json!({
         "path": output::path(&folder.join(&file.path)),
         "directives": ids.iter().map(ItemId::as_str).collect::<Value>(),
-        "left_out": left_out.map(|part| json!({ "part": part.field, "reason": part.reason })).collect::<Value>(),
+        "left_out": left_out.map(|part| json!({ "field": part.field, "reason": part.reason })).collect::<Value>(),
     })
 }
