@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use rye::resolve::fault_of_place;
+use rye::resolve::{FilePath, fault_of_place};
 use rye::sandbox::temporary_file;
 use rye::{place, replace_file};
 
@@ -37,7 +37,7 @@ pub(crate) fn named_with_own(
     Ok((found.files, found.named))
 }
 
-/// Returns the files like [`named`], and trust documents in folders, too.
+/// Returns the files like [`named`], and trust documents and the plain files that were signed, too, in folders that hold their `.ai`.
 pub(crate) fn named_with_trust(
     paths: &[PathBuf],
     environment: &Environment,
@@ -232,6 +232,9 @@ impl Collecting {
                 if !self.is_passed_over(&path) {
                     self.folder(&path)?;
                 }
+            } else if let Some(file) = signed_file(&path).filter(|_| self.has_trust) {
+                // A file that is gone needs no signature any more.
+                self.files.extend(Some(file).filter(|file| file.symlink_metadata().is_ok()));
             } else if self.is_meant(&path) {
                 // Also one that is no plain file, such as a pipe, so that it is reported as unreadable.
                 self.files.push(path);
@@ -275,6 +278,13 @@ impl Collecting {
         let keys = if self.has_trust { ".ai/config/keys/signing" } else { ".ai/config/keys" };
         [".ai/threads", keys, ".git"].iter().any(|suffix| folder.ends_with(suffix))
     }
+}
+
+/// Returns the plain file whose signature is at `path`.
+fn signed_file(path: &Path) -> Option<PathBuf> {
+    let is_ai = |folder: &&Path| folder.file_name().is_some_and(|name| name == ".ai");
+    let project = path.ancestors().skip(1).find(is_ai)?.parent()?;
+    Some(FilePath::of_signature(project, path)?.in_project(project))
 }
 
 /// Returns `true` for what spaces pass over in an `.ai` folder, because its name begins with a dot.

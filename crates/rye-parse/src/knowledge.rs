@@ -78,6 +78,31 @@ pub fn knowledge_yaml(source: &str) -> Result<Knowledge, ParseError> {
     finish(report, document, source.len()..source.len())
 }
 
+/// Returns a plain text as knowledge: it is all body, and has no metadata whatever it looks like (SPEC 17.3).
+///
+/// ````
+/// let entry = rye_parse::plain_text("---\nname: no metadata\n---\nUse tabs.\n");
+/// assert_eq!((entry.name, entry.body.value.lines().count()), (None, 4));
+/// ````
+pub fn plain_text(source: &str) -> Knowledge {
+    let start = source.len() - source.trim_start_matches('\u{feff}').len();
+    let body = trim_range(source, start..source.len());
+    let text = source.get(body.clone()).unwrap_or_default().to_owned();
+    Knowledge {
+        name: None,
+        title: None,
+        description: None,
+        entry_type: None,
+        category: None,
+        version: None,
+        tags: Vec::new(),
+        references: Vec::new(),
+        metadata: Map::new(),
+        body: Spanned::new(text, body),
+        notes: Vec::new(),
+    }
+}
+
 fn finish(
     mut report: Report<'_>,
     document: Option<Document>,

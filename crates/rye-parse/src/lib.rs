@@ -82,7 +82,7 @@ pub use directive::ports::{DictOutput, Input, Output, Outputs};
 pub use directive::{Directive, directive};
 pub use hidden::hidden_characters;
 pub use hooks::{ConfigHook, hooks};
-pub use knowledge::{Knowledge, knowledge, knowledge_yaml};
+pub use knowledge::{Knowledge, knowledge, knowledge_yaml, plain_text};
 pub use line_difference::{LineComparer, unified_diff};
 pub use placeholder::{Fallback, Placeholder, StepReference, placeholders, step_references};
 pub use problem::{ParseError, Problem, ProblemKind};

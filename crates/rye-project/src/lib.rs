@@ -82,4 +82,4 @@ pub use self::signing::{
 };
 pub use self::syntax_json::hook_meaning;
 pub use self::text_change::TextChange;
-pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError};
+pub use self::verify::{Subject, Verification, VerificationSummary, VerifyError, is_plain_file};

@@ -86,7 +86,7 @@ pub struct ExecutedPart {
 
 impl ExecutedPart {
     pub(crate) fn of<T>(item: &Item<T>) -> Self {
-        let digest = Digest::of_content(&item.source);
+        let digest = item.content_digest();
         Self { kind: item.kind, id: item.id.clone(), digest }
     }
 

@@ -2,9 +2,10 @@
 
 mod file;
 mod other;
+mod plain;
 mod together;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rye_caps::Pattern;
 use rye_resolve::{ItemId, is_revocation_list};
@@ -41,6 +42,16 @@ pub enum SignError {
     NotAnItem {
         /// The file.
         path: String,
+    },
+    /// The file is neither an item nor a file of the project, so there is nothing to bind a signature to.
+    #[error(
+        "`{}` is no item, and {}; a file outside of an `.ai` folder is signed for the project that holds it", .path.display(), outside(project.as_deref())
+    )]
+    OutsideProject {
+        /// The file.
+        path: PathBuf,
+        /// The folder of the project.
+        project: Option<PathBuf>,
     },
     /// The file lies among the trust documents and is none.
     #[error("`{path}` cannot be signed as a trust document")]
@@ -83,6 +94,7 @@ impl SignError {
         match self {
             Self::Faulty { checked } => &checked.findings,
             Self::NotAnItem { .. }
+            | Self::OutsideProject { .. }
             | Self::NoTrustDocument { .. }
             | Self::NoRevocationList { .. }
             | Self::BadGrants { .. }
@@ -147,6 +159,13 @@ fn name_about_keys(path: &Path, text: &str) -> Result<Option<ItemName>, SignErro
             Err(SignError::NoRevocationList { path: name(), source: Box::new(source) })
         }
         (Err(_), Err(_)) => Ok(None),
+    }
+}
+
+fn outside(project: Option<&Path>) -> String {
+    match project {
+        Some(project) => format!("it is outside of the project `{}`", project.display()),
+        None => "there is no project".to_owned(),
     }
 }
 

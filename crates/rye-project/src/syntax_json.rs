@@ -98,6 +98,7 @@ fn context(entry: &ContextEntry) -> Value {
     match &entry.content {
         ContextContent::Inline(text) => object["text"] = text.as_str().into(),
         ContextContent::Knowledge(id) => object["knowledge"] = id.as_str().into(),
+        ContextContent::File(path) => object["file"] = path.as_str().into(),
     }
     object
 }

@@ -1,6 +1,7 @@
 //! Verification of files: the signature and the trusted key (SPEC 2.11).
 
 mod many;
+mod plain;
 mod summary;
 mod trust_document;
 
@@ -14,6 +15,7 @@ use rye_sign::{
 };
 use rye_types::{ItemKind, Timestamp};
 
+pub use self::plain::is_plain_file;
 pub use self::summary::VerificationSummary;
 pub(crate) use self::trust_document::is_among_keys;
 use crate::place::{kind_of, place};
@@ -114,6 +116,12 @@ impl Project {
                 _ => self.trust_document(path, text),
             };
             return Verification { path: path.to_owned(), subject, id: None, result };
+        }
+        if let Some(file) = self.signed_file_at(path) {
+            let subject = Subject::Item(ItemKind::Knowledge);
+            let result = self.file_provenance(&file);
+            let id = Some(ItemId::of_file(&file));
+            return Verification { path: path.to_owned(), subject, id, result };
         }
         let kind = placed.as_ref().map_or_else(|| kind_of(path, text), |(kind, _)| *kind);
         if let Some(fault) = fault_of_place(path) {

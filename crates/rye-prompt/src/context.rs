@@ -3,6 +3,8 @@
 mod compose;
 mod references;
 
+use rye_parse::ContextContent;
+
 pub use self::compose::{ComposeError, compose};
 pub use self::references::{ContextReference, context_references};
 
@@ -16,7 +18,7 @@ pub struct Context {
     pub before: Vec<Piece>,
     /// Entries after the directive prompt.
     pub after: Vec<Piece>,
-    /// The knowledge ids that any directive of the chain suppresses. Hook context with these ids is left out, too.
+    /// The ids of knowledge and files that any directive of the chain suppresses. Hook context with these ids is left out, too.
     pub suppressed: Vec<Suppression>,
     /// Optional references that were not found. Callers should record them.
     pub skipped: Vec<ContextReference>,
@@ -33,9 +35,9 @@ pub(crate) struct HookLayers {
 }
 
 impl Context {
-    /// Returns `true` if the chain suppresses this knowledge id. Base names do not match (SPEC 7.2).
+    /// Returns `true` if the chain suppresses this id. Base names do not match (SPEC 7.2).
     pub fn suppresses(&self, id: &str) -> bool {
-        self.suppressed.iter().any(|suppression| suppression.id == id)
+        self.suppressed.iter().any(|suppression| suppression.removes(id))
     }
 }
 
@@ -57,16 +59,24 @@ pub struct Piece {
 pub enum Origin {
     /// The directive itself.
     Inline,
-    /// The knowledge item with this id.
+    /// The knowledge item with this id, or the file of the project whose path follows `file:`.
     Knowledge(String),
 }
 
-/// A knowledge id that the chain leaves out of the context.
+/// An id of knowledge or a file that the chain leaves out of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Suppression {
-    /// The full id.
+    /// The full id, or the path of a file.
     pub id: String,
     /// The id of the first directive that suppresses it, from the root on.
     pub declared_by: String,
+}
+
+impl Suppression {
+    /// Returns `true` if the suppression takes away the reference with this id, which for a file is `file:` and its path. A file is
+    /// suppressed by its path, too (SPEC 17.3).
+    pub fn removes(&self, id: &str) -> bool {
+        self.id == id || id.strip_prefix(ContextContent::FILE) == Some(&self.id)
+    }
 }

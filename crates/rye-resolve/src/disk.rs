@@ -41,6 +41,37 @@ pub(crate) fn read(ai: &Path, path: &Path) -> Result<String, ResolveError> {
         .map_err(|source| ResolveError::NotText { path: path.to_owned(), told: source.to_string() })
 }
 
+/// Reads the plain file at `below`, a path below the folder `root`. No part of `below` may be a link; `root` itself may. `None` if there
+/// is no such file.
+pub(crate) fn read_below(
+    root: &Path,
+    below: &str,
+    most: u64,
+) -> Result<Option<String>, ResolveError> {
+    let path = root.join(below);
+    let failed = |source| ResolveError::Io { path: path.clone(), source };
+    let mut real = match fs::canonicalize(root) {
+        Err(error) if is_absence(&error) => return Ok(None),
+        real => real.map_err(failed)?,
+    };
+    for segment in below.split('/') {
+        real.push(segment);
+        match fs::symlink_metadata(&real) {
+            Ok(found) if found.is_symlink() => {
+                return Err(ResolveError::LinkedFile { path: path.clone() });
+            }
+            Ok(_) => {}
+            Err(error) if is_absence(&error) => return Ok(None),
+            Err(source) => return Err(failed(source)),
+        }
+    }
+    let bytes = read_unlinked(&real, most).map_err(|error| refusal(&path, error))?;
+    let told = |error: rye_files::NotText| error.to_string();
+    text(bytes)
+        .map(Some)
+        .map_err(|error| ResolveError::NotText { path: path.clone(), told: told(error) })
+}
+
 /// Returns the reason why a file was not read.
 fn refusal(path: &Path, source: io::Error) -> ResolveError {
     let path = path.to_owned();

@@ -56,6 +56,12 @@ pub enum ResolveError {
         /// The path inside the space.
         path: PathBuf,
     },
+    /// A link is on the way to a plain file of the project, or to its signature (SPEC 17.3).
+    #[error("`{}` is reached by a link, and a file of context is not; put the file itself there", .path.display())]
+    LinkedFile {
+        /// The path of the file.
+        path: PathBuf,
+    },
     /// A folder, a device or a pipe stands where an item should be.
     #[error("`{}` is not a plain file; move it away or give it another name", .path.display())]
     NotAFile {
@@ -295,6 +301,8 @@ impl ResolveError {
             Self::Ambiguous { .. } => Some("ambiguous-id"),
             Self::LeavesSpace { .. } => Some("leaves-space"),
             Self::LinkedPolicy { .. } => Some("linked-policy"),
+            Self::LinkedFile { .. } => Some("linked-file"),
+            Self::TooLarge { .. } => Some("too-large"),
             Self::Misnamed { .. } => Some("no-id"),
             Self::NotAFile { .. } => Some("no-file"),
             Self::WrongType { .. } => Some("wrong-type"),

@@ -22,6 +22,11 @@ impl ItemId {
     /// The longest id, in bytes.
     pub const MAX_BYTES: usize = 256;
 
+    /// Makes an id that no text parses as; its caller checked it.
+    pub(crate) fn beyond_grammar(text: String) -> Self {
+        Self(text)
+    }
+
     /// The id as written, segments joined by `/`.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -39,6 +39,15 @@ impl<T> Item<T> {
         matches!(self.content.provenance(), Provenance::Draft(_))
     }
 
+    /// The SHA-256 of what a signature of the item covers: the text without its signature line, and all of a plain file, whose
+    /// signature is kept beside it.
+    pub fn content_digest(&self) -> Digest {
+        match self.id.file() {
+            Some(_) => Digest::of_text(&self.source),
+            None => Digest::of_content(&self.source),
+        }
+    }
+
     /// Applies `read` to the content.
     pub fn map<U>(self, read: impl FnOnce(T) -> U) -> Item<U> {
         let Self { id, kind, location, content, source, digest } = self;

@@ -41,6 +41,7 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 
 mod error;
+mod file_path;
 mod id;
 
 mod disk;
@@ -75,6 +76,7 @@ pub use config::Config;
 pub use decide::Located;
 pub use declared::{DeclaredProblem, declared_problems, declared_problems_of_knowledge};
 pub use error::{PermissionProblem, ResolveError};
+pub use file_path::{FilePath, FilePathError};
 pub use grant::{permission_grant, permission_problems};
 pub use hooks::extending_hook;
 pub use id::{ItemId, ItemIdError};

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use rye_parse::{Directive, Knowledge, ParseError, ToolManifest};
 use rye_sign::{
     CommentStyle, Error, ItemName, Policy, PublicKey, Shown, TrustStore, Unverified, Verified,
-    accept,
+    accept, accept_detached,
 };
 use rye_types::{ItemKind, Timestamp};
 
 use crate::{
-    Config, Item, ItemId, Listed, Located, Location, ResolveError, Space, Spaces, Survey,
+    Config, FilePath, Item, ItemId, Listed, Located, Location, ResolveError, Space, Spaces, Survey,
     decide::decide,
-    listing,
+    disk, listing,
     root::{Root, Text},
     suggest::nearest_id,
     walk::walk,
@@ -160,14 +160,77 @@ impl Library {
         parse(text, |source, _| rye_parse::directive(source))
     }
 
-    /// The verified knowledge entry that `id` means; a YAML file is metadata with an empty body.
+    /// The verified knowledge entry that `id` means; a YAML file is metadata with an empty body. For the id of a plain file, it is the
+    /// text of that file, see [`file`](Self::file).
     ///
     /// # Errors
     ///
     /// Those of [`directive`](Self::directive).
     pub fn knowledge(&self, id: &ItemId) -> Result<Item<Knowledge>, ResolveError> {
+        if let Some(path) = id.file() {
+            return self.file(&path);
+        }
         let text = self.text(ItemKind::Knowledge, id)?;
         parse(text, knowledge)
+    }
+
+    /// The verified text of a plain file of the project, which directives of the project take into their context (SPEC 17.3). Its
+    /// signature is kept in [`FilePath::signature`], and all of its text is the body of the knowledge.
+    ///
+    /// # Errors
+    ///
+    /// The project has no such file; a link is on the way to it or to its signature; it is not a plain UTF-8 file of at most
+    /// [`FilePath::MAX_BYTES`]; or its signature is missing or not accepted.
+    pub fn file(&self, path: &FilePath) -> Result<Item<Knowledge>, ResolveError> {
+        let (location, text, signature) = self.file_texts(path)?;
+        let id = ItemId::of_file(path);
+        let item = item_name(ItemKind::Knowledge, &id);
+        let trust = self.trust_in(location.space);
+        let signature = signature.as_deref();
+        let verified = accept_detached(&text, signature, &item, trust, &self.policy, self.now);
+        let draft = || {
+            let own = self.drafts_of.as_ref()?;
+            let unverified = Unverified::detached(&text, signature?).ok()?;
+            unverified.draft(&item, own, trust, self.now).map(Shown::from)
+        };
+        let content = match verified {
+            Ok(verified) => verified.to_owned_text().into(),
+            Err(source) => draft().ok_or_else(|| {
+                let location = location.clone();
+                ResolveError::Unverified { location, source: Box::new(source) }
+            })?,
+        };
+        let item = Item::new(ItemKind::Knowledge, id, location, content);
+        Ok(item.map(|text| rye_parse::plain_text(&text)))
+    }
+
+    /// The place of a plain file of the project, its text, and the text of the file with its signature. Nothing is verified.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`file`](Self::file), but for the signature's.
+    pub fn file_texts(
+        &self,
+        path: &FilePath,
+    ) -> Result<(Location, String, Option<String>), ResolveError> {
+        let looked = self.spaces.project().map(|it| Location::new(Space::Project, it));
+        let missing = || {
+            let looked = looked.clone().into_iter().collect();
+            let id = ItemId::of_file(path);
+            let kind = ItemKind::Knowledge;
+            ResolveError::NotFound { kind, id, suggestion: None, other: None, looked }
+        };
+        let project = self.spaces.project().ok_or_else(missing)?;
+        let read = |root: &Path, below: &str, most| match self.text_to_be(&root.join(below)) {
+            Some(text) => Ok(Some(text.to_owned())),
+            None => disk::read_below(root, below, most),
+        };
+        let text = read(project, path.as_str(), FilePath::MAX_BYTES)?.ok_or_else(missing)?;
+        // The folder `.ai` may be a link, as everywhere.
+        let signature = path.signature();
+        let below_ai = signature.strip_prefix(".ai/").unwrap_or(&signature);
+        let signature = read(&project.join(".ai"), below_ai, SIGNATURE_BYTES)?;
+        Ok((Location::new(Space::Project, path.in_project(project)), text, signature))
     }
 
     /// The verified manifest of the tool that `id` means, from a manifest file or the header of a script.
@@ -295,8 +358,7 @@ impl Library {
         id: &ItemId,
         location: &Location,
     ) -> Result<Shown<String>, ResolveError> {
-        let item = ItemName::new(kind.as_str(), id.as_str())
-            .expect("because an item id is one line of plain text");
+        let item = item_name(kind, id);
         let style = CommentStyle::of_extension(location.extension());
         let signable = style.is_some();
         let style = style.unwrap_or(STYLE_OF_THE_UNSIGNABLE);
@@ -327,6 +389,14 @@ impl Library {
         let unverified = Unverified::locate(text, style).ok()?;
         unverified.draft(item, own, trust, self.now).map(Shown::from)
     }
+}
+
+/// The most bytes of a file with a signature, which is one line.
+const SIGNATURE_BYTES: u64 = 4 * 1024;
+
+/// The name that a signature binds an item to.
+fn item_name(kind: ItemKind, id: &ItemId) -> ItemName {
+    ItemName::new(kind.as_str(), id.as_str()).expect("because an item id is one line of plain text")
 }
 
 /// The comment style for file types without comments, whose files are never signed. A line that looks like a

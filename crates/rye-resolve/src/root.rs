@@ -58,7 +58,7 @@ impl Root {
     ) -> Result<Vec<Location>, ResolveError> {
         let mut found = Vec::new();
         let mut path = format!("{}/{id}.", kind.folder());
-        if is_reserved(kind, id) || self.lacks_folder_of(&path, kind) {
+        if id.file().is_some() || is_reserved(kind, id) || self.lacks_folder_of(&path, kind) {
             return Ok(found);
         }
         let stem = path.len();

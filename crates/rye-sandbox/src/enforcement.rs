@@ -212,7 +212,7 @@ impl Promise {
                 "modes, times and attributes of the user's own files outside of the project can be changed"
             }
             Self::ChangePolicy => {
-                "the project's `.ai/config`, `.ai/threads`, `.ai/rye.lock` and its providers can be changed, and made where they are not there"
+                "the project's `.ai/config`, `.ai/signed`, `.ai/threads`, `.ai/rye.lock` and its providers can be changed, and made where they are not there"
             }
             Self::ChangeRepositories => {
                 "every `.git`, and every `.ai` below the project's own, can be changed"

@@ -11,7 +11,8 @@ use super::path_encoding;
 pub(crate) const PROVIDERS: &str = ".ai/tools/rye/agent/providers";
 
 /// The policy and the records of a project. They are read-only for programs.
-pub(crate) const POLICY: [&str; 4] = [".ai/config", ".ai/rye.lock", ".ai/threads", PROVIDERS];
+pub(crate) const POLICY: [&str; 5] =
+    [".ai/config", ".ai/rye.lock", ".ai/signed", ".ai/threads", PROVIDERS];
 
 /// The folder that contains them. Its direct entries cannot be made or replaced.
 pub(crate) const PINNED: &str = ".ai";

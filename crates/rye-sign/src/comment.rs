@@ -43,5 +43,8 @@ impl CommentStyle {
         format!("{before}{fields}{after}")
     }
 
+    /// The style of a signature line that is alone in its file.
+    pub(crate) const DETACHED: Self = Self::Hash;
+
     pub(crate) const ALL: [Self; 3] = [Self::Hash, Self::Html, Self::Slash];
 }

@@ -25,6 +25,13 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// Digests a text, with CRLF read as LF. A signature that is kept beside the text states this digest, and
+    /// [`Digest::of_content`] is that of a text that carries its signature.
+    #[must_use]
+    pub fn of_text(text: &str) -> Self {
+        Self::of_parts(&[text])
+    }
+
     /// Digests the pieces one after the other.
     pub(crate) fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let digest = pieces.into_iter().fold(sha2::Sha256::new(), sha2::Digest::chain_update);

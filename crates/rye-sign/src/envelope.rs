@@ -33,6 +33,9 @@ pub enum MalformedReason {
         /// The field as written.
         text: String,
     },
+    /// The file of a signature that is kept beside a text has more than the signature line.
+    #[error("it is alone in its file, and there is other text")]
+    FurtherText,
     /// The key id is neither 16 nor 64 lowercase hex digits.
     #[error("its key id `{text}` is not 16 or 64 lowercase hex digits")]
     KeyId {

@@ -90,14 +90,14 @@ pub use policy::Policy;
 pub use provenance::{Binding, Coverage, Note, Provenance, Signature};
 pub use revocation::{Revocation, RevokingList};
 pub use shown::Shown;
-pub use sign::sign;
+pub use sign::{sign, sign_detached};
 pub use signing_key::{SecretPem, SigningKey};
 pub use state::verification_state;
 pub use trust::{
     Admission, AdmissionNote, ListAdmission, RevocationError, RevocationList, RevokedKey,
     TomlError, TrustDocument, TrustError, TrustProblem, TrustStore, TrustedKey,
 };
-pub use unverified::{Draft, Unverified, accept};
+pub use unverified::{Draft, Unverified, accept, accept_detached};
 pub use verified::Verified;
 
 #[cfg(doctest)]

@@ -37,6 +37,15 @@ pub fn sign(
     format!("{head}{line}{line_end}{rest}")
 }
 
+/// Signs a text as the item and returns the signature line, which is kept in a file of its own and ends with a line end (SPEC 17.3).
+///
+/// The signature covers all of the text, also a line that looks like a signature. [`Unverified::detached`](crate::Unverified::detached)
+/// reads it.
+pub fn sign_detached(text: &str, item: &ItemName, key: &SigningKey, at: Timestamp) -> String {
+    let digest = Digest::of_text(text);
+    format!("{}\n", signature_line(digest, CommentStyle::DETACHED, item, key, at))
+}
+
 fn signature_line(
     digest: Digest,
     style: CommentStyle,

@@ -17,13 +17,15 @@ use crate::provenance::{Binding, Coverage, Note, Provenance, Signature};
 use crate::trust::{TrustStore, TrustedKey};
 use crate::verified::Verified;
 
-/// A text whose signature line was found and parsed, but not yet verified.
+/// A text whose signature line was found and parsed, in it or beside it, but not yet verified.
 #[derive(Debug, Clone)]
 pub struct Unverified<'a> {
     text: &'a str,
     style: CommentStyle,
     layout: Layout<'a>,
     envelope: Envelope,
+    /// The signature line is kept in another file than the text.
+    is_detached: bool,
 }
 
 /// A text that the operator signed under its name and changed since (SPEC D20). It cannot be made a [`Verified`].
@@ -34,7 +36,7 @@ pub struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// The whole text with its signature line.
+    /// The whole text with its signature line, if it carries one.
     pub fn text(&self) -> &'a str {
         self.text
     }
@@ -72,7 +74,51 @@ pub fn accept<'a>(
     }
 }
 
+/// Verifies a text whose signature is kept in a file of its own, as [`accept`] verifies one that carries its signature (SPEC 17.3).
+/// `signature` is the text of that file, or `None` if there is none.
+///
+/// # Errors
+///
+/// The ones of [`Unverified::detached`] and [`Unverified::verify`]. A policy that allows unsigned text avoids only
+/// [`Error::Unsigned`].
+pub fn accept_detached<'a>(
+    text: &'a str,
+    signature: Option<&'a str>,
+    item: &ItemName,
+    trust: &TrustStore,
+    policy: &Policy,
+    now: Timestamp,
+) -> Result<Verified<&'a str>, Error> {
+    match Unverified::detached(text, signature.unwrap_or_default()) {
+        Err(Error::Unsigned) if policy.allows_unsigned() => {
+            Ok(Verified::new(text, Provenance::Unsigned))
+        }
+        Err(error) => Err(error),
+        Ok(unverified) => unverified.verify(item, trust, policy, now),
+    }
+}
+
 impl<'a> Unverified<'a> {
+    /// Parses the signature line of `text` that is kept in a file of its own, whose text is `signature` (SPEC 17.3). All of `text` is
+    /// content, also a line that looks like a signature. The signature must be of the new form, which binds a name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsigned`] if `signature` has no signature line, and [`Error::Malformed`] if it is more than one line or cannot be
+    /// parsed.
+    pub fn detached(text: &'a str, signature: &'a str) -> Result<Self, Error> {
+        let beside = Layout::of(signature);
+        let Some(Line::Signed(line)) = beside.line else { return Err(Error::Unsigned) };
+        let malformed = |reason| Error::Malformed { line: beside.line_number(), reason };
+        if !beside.head.is_empty() || !beside.rest.trim().is_empty() {
+            return Err(malformed(MalformedReason::FurtherText));
+        }
+        let style = CommentStyle::DETACHED;
+        let envelope = Envelope::parse_line(line, style).map_err(malformed)?;
+        let layout = Layout { head: "", line: beside.line, rest: text };
+        Ok(Self { text, style, layout, envelope, is_detached: true })
+    }
+
     /// Finds and parses the signature line, which is line 1, or line 2 below a `#!` line. A signature line further
     /// below is content.
     ///
@@ -88,7 +134,7 @@ impl<'a> Unverified<'a> {
             return Err(malformed(MalformedReason::AboveShebang));
         }
         let envelope = Envelope::parse_line(line, style).map_err(malformed)?;
-        Ok(Self { text, style, layout, envelope })
+        Ok(Self { text, style, layout, envelope, is_detached: false })
     }
 
     /// The id of the key that the line names, with 16 or 64 digits as in the line.
@@ -246,7 +292,7 @@ impl<'a> Unverified<'a> {
                 }),
             };
         }
-        if message::is_content_only(signer.key(), &self.envelope) {
+        if !self.is_detached && message::is_content_only(signer.key(), &self.envelope) {
             return Ok(None);
         }
         let item = item.clone();

@@ -5,7 +5,7 @@
 //! the folder work, unless they lead out or have an absolute target.
 //!
 //! Some areas are protected under every spelling, at any depth, through links, and on file systems that
-//! ignore case (SPEC 5.5). Nothing is written below `.ai/config`, `.ai/threads`,
+//! ignore case (SPEC 5.5). Nothing is written below `.ai/config`, `.ai/signed`, `.ai/threads`,
 //! `.ai/tools/rye/agent/providers` and `.git`, nor to `.ai/rye.lock`. Nothing below `.ai/config/keys/signing`
 //! is read. Bare repositories are neither made nor changed, and no `.ai` is made below another folder than
 //! the root.

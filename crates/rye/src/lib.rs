@@ -46,8 +46,8 @@ pub use rye_project::{
     TreeAccess, TreeFunction, UnknownComplexity, UnreadableFile, Use, Verification,
     VerificationSummary, VerifyError, Widening, bad_grants, check, directive_additions, draft,
     draft_config, draft_directive, draft_hook, draft_provider, draft_script, engine_audience,
-    github, grants_text, kind_of, place, replace_file, sarif, schema, shipped_files, starter,
-    system_roots, with_signature,
+    github, grants_text, is_plain_file, kind_of, place, replace_file, sarif, schema, shipped_files,
+    starter, system_roots, with_signature,
 };
 #[cfg(feature = "mcp")]
 pub use rye_project::{NotWrapped, ServerChange, ServerTools, ServerToolsError, WrapperFile};

@@ -9,7 +9,7 @@ use rye::sign::{RevocationList, TrustDocument};
 use rye::types::{ItemKind, Timestamp};
 use rye::{
     Finding, OtherSignature, Severity, SignFileError, SignOptions, SignedFile, SignedFiles,
-    SigningStatus, SpacesToCheck, directive_additions, place,
+    SigningStatus, SpacesToCheck, directive_additions, is_plain_file, place,
 };
 use serde_json::{Value, json};
 
@@ -32,10 +32,12 @@ use crate::output::{self, Answer};
                   `kept` is a file whose signature counts, `refused` one whose signature does not, and then the exit code is 1. \
                   Name the file itself, by its path or id, to sign it in that key's place. Put patterns in quotes, because a shell \
                   names each file itself.\n\n\
+                  A plain file of the project outside of `.ai`, such as `AGENTS.md`, is signed by its own path. It stays as it is, and \
+                  its signature is kept in `.ai/signed`. Directives take it into their context with `<before file=\"AGENTS.md\" />`.\n\n\
                   One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
                   links, keep the unsigned text.\n\n\
-                        Examples:\n  rye sign notes/index\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'\n  rye sign .ai --dry-run"
+                        Examples:\n  rye sign notes/index\n  rye sign .ai\n  rye sign '.ai/directives/**/*.md'\n  rye sign .ai --dry-run\n  rye sign AGENTS.md"
 )]
 pub(crate) struct Arguments {
     /// Files, folders, patterns or ids of items
@@ -156,6 +158,9 @@ fn added_lines(added: &Value) -> String {
             "context" if part["knowledge"].is_string() => {
                 format!("{} knowledge `{}`", text("position"), text("knowledge"))
             }
+            "context" if part["file"].is_string() => {
+                format!("{} file `{}`", text("position"), text("file"))
+            }
             "context" => format!("{} a text", text("position")),
             "hooks" => format!("`{}` at `{}`", text("id"), text("event")),
             _ => output::text(part),
@@ -182,8 +187,13 @@ fn answer(rows: &[Row], is_dry: bool) -> Answer {
 }
 
 /// Returns the reason why a file is not signed that a folder or pattern includes. A signature on a trust
-/// document vouches for its key, so that it needs an explicit path (SPEC 2.8).
+/// document vouches for its key, so that it needs an explicit path (SPEC 2.8). Most files outside of `.ai` are no context, so that a
+/// plain file needs one, too (SPEC 17.3).
 fn refusal(path: &Path) -> Option<String> {
+    if is_plain_file(path) {
+        let reason = "it is no item; a plain file, which directives take as `<before file=\"…\" />`, is signed by its own path alone";
+        return Some(reason.to_owned());
+    }
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if !is_toml || place(path).is_some() {
         return None;
@@ -358,6 +368,9 @@ impl Row {
                 let is_written = is_dry && file.status == SigningStatus::Signed;
                 let status = if is_written { "would sign" } else { file.status.as_str() };
                 println!("{status:<10} {path}");
+                if let Some(beside) = &file.signature_path {
+                    detail(&format!("its signature is in `{}`", beside.display()));
+                }
                 changes(file).iter().chain(&self.warning_lines()).for_each(|line| detail(line));
             }
             Outcome::Kept(signature) => {

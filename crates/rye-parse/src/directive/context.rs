@@ -1,4 +1,4 @@
-//! `<context>`: text and knowledge around a directive's prompt.
+//! `<context>`: text, knowledge and files around a directive's prompt.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use rye_types::Position;
 use strum::IntoStaticStr;
 
 use crate::{
-    Spanned,
+    Problem, ProblemKind, Spanned,
     name::is_item_id,
     problem::Report,
     span::trim_range,
@@ -21,7 +21,7 @@ pub struct ContextEntry {
     pub position: ContextPosition,
     /// `true` if a missing reference is skipped instead of refused (SPEC D14).
     pub optional: bool,
-    /// The text, or the id of a knowledge entry. Always an id for `Suppress`.
+    /// The text, the id of a knowledge entry, or the path of a file. Never a text for `Suppress`.
     pub content: ContextContent,
 }
 
@@ -60,12 +60,28 @@ impl ContextPosition {
 
 /// The content of a piece of context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a piece is text or a reference (SPEC D7)")]
+#[expect(clippy::exhaustive_enums, reason = "a piece is text or a reference (SPEC D7, 17.3)")]
 pub enum ContextContent {
     /// The trimmed text.
     Inline(String),
     /// The id of a knowledge entry.
     Knowledge(String),
+    /// The path of a plain file of the project. It has the form of an item id, with the extension as part of its last segment.
+    File(String),
+}
+
+impl ContextContent {
+    /// The beginning of the id of a plain file. No id of an item has it, because an item id has no `:`.
+    pub const FILE: &'static str = "file:";
+
+    /// Returns the id of what the piece refers to: that of a knowledge entry, or `file:` and the path of a file. `None` for text.
+    pub fn id(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Inline(_) => None,
+            Self::Knowledge(id) => Some(Cow::Borrowed(id)),
+            Self::File(path) => Some(Cow::Owned(format!("{}{path}", Self::FILE))),
+        }
+    }
 }
 
 /// Parses `<context>`.
@@ -97,8 +113,15 @@ fn pieces(
     position: ContextPosition,
     entries: &mut Vec<Spanned<ContextEntry>>,
 ) {
-    expect::attributes(report, element, &["optional"]);
+    expect::attributes(report, element, &[FILE, "optional"]);
     let optional = expect::flag(report, element, "optional");
+    if element.attribute(FILE).is_some() {
+        let content = file(report, element);
+        entries.extend(
+            content.map(|path| path.map(|content| ContextEntry { position, optional, content })),
+        );
+        return;
+    }
     let before = entries.len();
     for node in &element.children {
         let piece = match node {
@@ -153,9 +176,36 @@ fn knowledge(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<C
     expect::item_id(report, element.name.value, id).map(|id| id.map(ContextContent::Knowledge))
 }
 
+/// The attribute that names a plain file of the project.
+const FILE: &str = "file";
+
+/// Parses the attribute `file`, beside which the element is empty (SPEC 17.3).
+fn file(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<ContextContent>> {
+    let is_blank =
+        |node: &&Node<'_>| matches!(node, Node::Text(text) if text.value.trim().is_empty());
+    if element.children.iter().any(|node| !is_blank(&node)) {
+        let name = element.name.value;
+        let kind = ProblemKind::UnexpectedText { element: name.to_owned() };
+        let problem = Problem::new(kind, element.span.clone(), "has `file` and content");
+        report.error(problem.help(format!("put the content into a `<{name}>` of its own")));
+    }
+    let path = expect::optional(report, element, FILE)?;
+    if is_item_id(&path.value) {
+        return Some(path.map(ContextContent::File));
+    }
+    let problem = expect::bad(&path, FILE, "the path of a file in the project such as `AGENTS.md`");
+    report.error(problem.help(
+        "write `/` between its parts; each begins with a letter, a digit or `_`, and goes on with these, `.` and `-`",
+    ));
+    None
+}
+
 fn suppress(report: &mut Report<'_>, element: &Element<'_>) -> Option<Spanned<ContextEntry>> {
-    expect::attributes(report, element, &[]);
-    let content = knowledge(report, element)?;
+    expect::attributes(report, element, &[FILE]);
+    let content = match element.attribute(FILE) {
+        Some(_) => file(report, element)?,
+        None => knowledge(report, element)?,
+    };
     let position = ContextPosition::Suppress;
     Some(content.map(|content| ContextEntry { position, optional: false, content }))
 }

@@ -1,11 +1,12 @@
 //! Permissions held against what the signers may grant and what the operator's policy allows (SPEC 2.7, 9.4).
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rye_caps::{Capability, Kind, Layer, Pattern};
 use rye_parse::{
-    Action, ContextContent, ContextPosition, Directive, Hook, PlacedTool, Primary, Spanned,
-    ToolManifest,
+    Action, ContextPosition, Directive, Hook, PlacedTool, Primary, Spanned, ToolManifest,
 };
 use rye_resolve::{ItemId, PlacedHook, Space};
 use rye_types::{HookEvent, ItemKind};
@@ -223,12 +224,12 @@ fn of_chain(chain: &Chain<'_>) -> Vec<Named> {
         if !is_leaf {
             named.push((ItemKind::Directive, (*id).clone(), extends.clone()));
         }
-        let context = link.context.iter().filter_map(|entry| match &entry.value.content {
-            ContextContent::Knowledge(id) if entry.value.position != ContextPosition::Suppress => {
-                let span = if is_leaf { entry.span.clone() } else { extends.clone() };
-                Some((ItemKind::Knowledge, id.parse().ok()?, span))
-            }
-            _ => None,
+        let context = link.context.iter();
+        let context = context.filter(|it| it.value.position != ContextPosition::Suppress);
+        let context = context.filter_map(|entry| {
+            let span = if is_leaf { entry.span.clone() } else { extends.clone() };
+            let id = ItemId::of_context(&entry.value.content.id()?).ok()?;
+            Some((ItemKind::Knowledge, id, span))
         });
         named.extend(context);
     }
@@ -257,11 +258,8 @@ fn told_by(catalog: &Catalog<'_>, hook: &Hook) -> Vec<Named> {
 /// Tells the items that a run puts before the model from the knowledge that the chain suppresses.
 fn is_used(chain: &Chain<'_>) -> impl Fn(&Named) -> bool {
     let links = chain.links.iter();
-    let suppressed: Vec<String> =
-        links.flat_map(|(_, link)| suppressed_ids(link)).map(str::to_owned).collect();
-    move |(kind, id, _)| {
-        *kind != ItemKind::Knowledge || !suppressed.iter().any(|it| it == id.as_str())
-    }
+    let suppressed: BTreeSet<String> = links.flat_map(|(_, link)| suppressed_ids(link)).collect();
+    move |(kind, id, _)| *kind != ItemKind::Knowledge || !is_suppressed(&suppressed, id)
 }
 
 /// The directives that the leaf extends, and the knowledge that these put before the model, which a run uses by what it extends.
@@ -273,12 +271,16 @@ pub(super) fn inherited(chain: &Chain<'_>) -> Vec<(ItemKind, ItemId)> {
     named.into_iter().map(|(kind, id, _)| (kind, id)).collect()
 }
 
-fn suppressed_ids(link: &Directive) -> impl Iterator<Item = &str> {
-    let entries = link.context.iter();
-    entries.filter_map(|entry| match (&entry.value.content, entry.value.position) {
-        (ContextContent::Knowledge(id), ContextPosition::Suppress) => Some(id.as_str()),
-        _ => None,
-    })
+/// The ids that a directive suppresses.
+pub(super) fn suppressed_ids(link: &Directive) -> impl Iterator<Item = String> {
+    let entries = link.context.iter().map(|entry| &entry.value);
+    let suppressed = entries.filter(|entry| entry.position == ContextPosition::Suppress);
+    suppressed.filter_map(|entry| entry.content.id().map(Cow::into_owned))
+}
+
+/// Returns `true` if one of the `suppressed` ids takes the knowledge away. A file is suppressed by its path, too.
+pub(super) fn is_suppressed(suppressed: &BTreeSet<String>, id: &ItemId) -> bool {
+    suppressed.contains(id.as_str()) || id.file().is_some_and(|it| suppressed.contains(it.as_str()))
 }
 
 /// The permissions of a directive, which bounds are held against.

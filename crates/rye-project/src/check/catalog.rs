@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rye_caps::risk::{Finding as RiskFinding, RiskTable};
 use rye_caps::{Capability, Grant, Invocation, Layer, Pattern};
 use rye_files::read_plain;
-use rye_parse::{Directive, Knowledge, Model, ParseError, PlacedTool, ToolManifest};
+use rye_parse::{
+    ContextContent, Directive, Knowledge, Model, ParseError, PlacedTool, ToolManifest,
+};
 use rye_providers::ProviderConfig;
 use rye_resolve::{
-    ExtendsChain, ItemId, Listed, Location, PlacedHook, ResolveError, Space, StatedLimits,
-    StatedModel, extending_hook,
+    ExtendsChain, FilePath, ItemId, Listed, Location, PlacedHook, ResolveError, Space,
+    StatedLimits, StatedModel, extending_hook,
 };
 use rye_thread::{ArgumentSchema, DIRECTIVE_RETURN};
 use rye_types::ItemKind;
@@ -61,6 +63,8 @@ pub(super) struct Catalog<'a> {
     risks: Mutex<HashMap<String, Option<Arc<RiskFinding>>>>,
     /// The configuration of each provider by what `<model>` names, as far as it can be had.
     providers: Mutex<HashMap<Option<String>, Option<Arc<ProviderConfig>>>>,
+    /// The plain files that directives of the project take into their context, by their ids as knowledge.
+    files: OnceLock<HashMap<ItemId, ContextFile>>,
     heirs: OnceLock<HashSet<ItemId>>,
     invocations: OnceLock<BTreeMap<String, Vec<Invocation>>>,
 }
@@ -74,6 +78,14 @@ struct CatalogItem {
     /// The checker of a tool's arguments; `None` if the tool's schema is invalid.
     arguments: OnceLock<Option<ArgumentSchema>>,
     signature: OnceLock<Signature>,
+}
+
+/// A plain file of the project that a directive takes into its context (SPEC 17.3).
+pub(super) struct ContextFile {
+    /// The place of the file.
+    path: PathBuf,
+    /// Its signature, or the reason why it cannot be read; one that is missing is [`ResolveError::NotFound`].
+    signature: Result<Signature, ResolveError>,
 }
 
 /// A file as it was read.
@@ -171,6 +183,7 @@ impl<'a> Catalog<'a> {
             lock: lock(project),
             risks: Mutex::default(),
             providers: Mutex::default(),
+            files: OnceLock::new(),
             heirs: OnceLock::new(),
             invocations: OnceLock::new(),
         };
@@ -277,12 +290,56 @@ impl<'a> Catalog<'a> {
 
     /// The file of an item and its signature; none for shipped items, which the program vouches for.
     fn signature(&self, kind: ItemKind, id: &ItemId) -> Option<(&Path, &Signature)> {
+        if let Some(file) = self.file(id) {
+            return Some((&file.path, file.signature.as_ref().ok()?));
+        }
         let (id, shelf) = self.shelf(kind, id)?;
         let location = shelf.location.as_ref().filter(|it| it.space != Space::Builtin)?;
         let source = &self.load_once(kind, id, shelf)?.source;
         let path = &location.path;
         let judge = || super::signature::judge(self.project, path, kind, id, source);
         Some((location.path.as_path(), shelf.signature.get_or_init(judge)))
+    }
+
+    /// The plain file that has the id as knowledge, if a directive of the project takes it into its context.
+    fn file(&self, id: &ItemId) -> Option<&ContextFile> {
+        id.file()?;
+        self.files.get_or_init(|| self.files_of_context()).get(id)
+    }
+
+    /// The reason why a plain file that a directive of the project takes into its context cannot be read.
+    pub(super) fn file_fault(&self, id: &ItemId) -> Option<&ResolveError> {
+        self.file(id)?.signature.as_ref().err()
+    }
+
+    fn files_of_context(&self) -> HashMap<ItemId, ContextFile> {
+        let of_project = |shelf: &CatalogItem| {
+            shelf.location.as_ref().is_some_and(|it| it.space == Space::Project)
+        };
+        let ids: Vec<&ItemId> = self
+            .directives
+            .iter()
+            .filter(|(_, shelf)| of_project(shelf))
+            .map(|(id, _)| id)
+            .collect();
+        let named = crate::parallel::in_parallel(&ids, |id| {
+            let (_, directive) = self.directive(id)?;
+            let context = directive.context.iter().map(|entry| &entry.value);
+            let paths = context.filter(|entry| entry.position.in_prompt().is_some());
+            let paths = paths.filter_map(|entry| match &entry.content {
+                ContextContent::File(path) => path.parse::<FilePath>().ok(),
+                _ => None,
+            });
+            Some(paths.collect::<Vec<_>>())
+        });
+        let paths: BTreeSet<FilePath> = named.into_iter().flatten().flatten().collect();
+        let judged = paths.into_iter().map(|path| {
+            let project = self.project.library.spaces().project();
+            let place = project.map(|project| path.in_project(project)).unwrap_or_default();
+            let signature = super::signature::judge_file(self.project, &path);
+            (ItemId::of_file(&path), ContextFile { path: place, signature })
+        });
+        judged.collect()
     }
 
     /// The signature of what was read at `path`, which is judged once where it is an item of the spaces.

@@ -9,12 +9,14 @@ use rye_parse::{
     Primary, Spanned, placeholders,
 };
 use rye_providers::ChoiceError;
-use rye_resolve::{ExtendsChain, ItemId};
+use rye_resolve::{ExtendsChain, FilePath, ItemId, ResolveError, Space};
 use rye_types::{HookEvent, ItemKind};
 
+use super::bounds::{is_suppressed, suppressed_ids};
 use super::catalog::{Break, Catalog, Chain};
 use super::judged::Judged;
 use super::{Finding, calls};
+use crate::causes::with_causes;
 use crate::config::{DEFAULT_PROVIDER_FILE, PROVIDERS, is_hooks};
 use crate::needs::{Callee, MissingItem, StepCall, callee};
 use crate::plan::{STEPS, choice_problem, hook_action_problem};
@@ -24,9 +26,10 @@ pub(super) fn of_directive(catalog: &Catalog<'_>, judged: &Judged<'_>) -> Vec<Fi
     let mut findings: Vec<Finding> = extends(directive, chain).into_iter().collect();
     findings.extend(model(catalog, directive));
     findings.extend(continuation(catalog, directive));
-    let suppressed = suppressed_knowledge(chain);
+    let suppressed = suppressed_context(chain);
     let context = directive.context.iter();
     findings.extend(context.filter_map(|entry| self::context(catalog, entry, &suppressed)));
+    findings.extend(files_of_other_spaces(catalog, chain));
     for StepCall { step, placed, .. } in calls {
         let by = format!("step `{step}`");
         findings.extend(action(catalog, placed, &by));
@@ -193,31 +196,31 @@ fn continuation(catalog: &Catalog<'_>, directive: &Directive) -> Option<Finding>
     reference(catalog, ItemKind::Directive, &named.value, by, &named.span)
 }
 
-/// The knowledge that the chain takes away, which is therefore never looked for.
-fn suppressed_knowledge<'c>(chain: &Chain<'c>) -> BTreeSet<&'c str> {
-    let entries = chain.links.iter().flat_map(|(_, link)| &link.context);
-    let suppressed = entries.filter(|entry| entry.value.position == ContextPosition::Suppress);
-    suppressed
-        .filter_map(|entry| match &entry.value.content {
-            ContextContent::Knowledge(id) => Some(id.as_str()),
-            ContextContent::Inline(_) => None,
-        })
-        .collect()
+/// The ids that the chain takes away from the context, which are therefore never looked for.
+fn suppressed_context(chain: &Chain<'_>) -> BTreeSet<String> {
+    chain.links.iter().flat_map(|(_, link)| suppressed_ids(link)).collect()
 }
 
 fn context(
     catalog: &Catalog<'_>,
     entry: &Spanned<ContextEntry>,
-    suppressed: &BTreeSet<&str>,
+    suppressed: &BTreeSet<String>,
 ) -> Option<Finding> {
-    let ContextContent::Knowledge(id) = &entry.value.content else { return None };
     let position = entry.value.position;
-    if position != ContextPosition::Suppress && suppressed.contains(id.as_str()) {
+    let id = ItemId::of_context(&entry.value.content.id()?).ok()?;
+    if position != ContextPosition::Suppress && is_suppressed(suppressed, &id) {
         return None;
     }
     let by = format!("`<{}>`", position.as_str());
-    let finding = reference(catalog, ItemKind::Knowledge, id, &by, &entry.span)?;
+    if let Some(path) = id.file() {
+        return file(catalog, entry, &path, &by);
+    }
+    let finding = reference(catalog, ItemKind::Knowledge, id.as_str(), &by, &entry.span)?;
     if position == ContextPosition::Suppress {
+        // A file is suppressed by its path, too.
+        if id.as_str().parse().is_ok_and(|path| has_file(catalog, &path)) {
+            return None;
+        }
         let help = "write the id as `<context>` has it, or remove the line";
         let message = finding.message.clone();
         let warning = Finding::warning("unknown-suppress", &message, finding.span.clone());
@@ -239,8 +242,72 @@ fn context(
     )))
 }
 
+/// The finding about a plain file of the project that is not there or cannot be read (SPEC 17.3).
+fn file(
+    catalog: &Catalog<'_>,
+    entry: &Spanned<ContextEntry>,
+    path: &FilePath,
+    by: &str,
+) -> Option<Finding> {
+    let message = format!("{by} names the file `{path}`, which the project does not have");
+    let place = entry.span.clone();
+    if entry.value.position == ContextPosition::Suppress {
+        let finding = Finding::warning("unknown-suppress", &message, place);
+        let help = "write the path as `<context>` has it, or remove the line";
+        let is_unknown = !has_file(catalog, path);
+        return is_unknown.then(|| finding.with_label("takes nothing away").with_help(help));
+    }
+    match catalog.file_fault(&ItemId::of_file(path))? {
+        ResolveError::NotFound { .. } if entry.value.optional => {
+            let remark = Finding::remark("missing-optional", &message, place);
+            let help = "it is optional, so that it is left out of the prompt";
+            Some(remark.with_label("left out").with_help(help))
+        }
+        ResolveError::NotFound { .. } => {
+            let help =
+                "write the file, or add `optional=\"true\"` to leave it out while it is missing";
+            let finding = Finding::error("unknown-file", &message, place);
+            Some(finding.with_label("no such file").with_help(help))
+        }
+        fault => {
+            let message = format!("{by} names a file that no run reads: {}", with_causes(fault));
+            Some(Finding::error("unreadable-file", &message, place).with_label("refused for use"))
+        }
+    }
+}
+
+/// Returns `true` if the project has something at the path of a plain file.
+fn has_file(catalog: &Catalog<'_>, path: &FilePath) -> bool {
+    !matches!(catalog.project.library.file_texts(path), Err(ResolveError::NotFound { .. }))
+}
+
+/// The findings about files of the project in the context of directives of other spaces, which a run refuses (SPEC 17.3).
+fn files_of_other_spaces(catalog: &Catalog<'_>, chain: &Chain<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (place, (id, link)) in chain.links.iter().enumerate() {
+        let space = catalog.space(ItemKind::Directive, id);
+        let Some(space) = space.filter(|space| *space != Space::Project) else { continue };
+        for entry in &link.context {
+            let ContextContent::File(path) = &entry.value.content else { continue };
+            if entry.value.position == ContextPosition::Suppress {
+                continue;
+            }
+            let message = format!(
+                "directive `{id}` of the {space} space takes the file `{path}` into its context, which only directives of the project do"
+            );
+            let place = if place == 0 { entry.span.clone() } else { chain.extends_place() };
+            let help = format!(
+                "copy the directive with `rye load {id} --to project`, or write the text as knowledge"
+            );
+            let finding = Finding::error("foreign-file", &message, place);
+            findings.push(finding.with_label("refused for use").with_help(&help));
+        }
+    }
+    findings
+}
+
 /// The references of a hook, and what hooks cannot do at all.
-fn hook(catalog: &Catalog<'_>, hook: &Hook, suppressed: &BTreeSet<&str>) -> Vec<Finding> {
+fn hook(catalog: &Catalog<'_>, hook: &Hook, suppressed: &BTreeSet<String>) -> Vec<Finding> {
     let by = format!("hook `{}`", hook.id.value);
     let is_resolving = hook.event.value == HookEvent::ResolveExtends;
     let actions = hook.actions.iter().filter(|_| !is_resolving);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rye_caps::Layer;
-use rye_resolve::ItemId;
+use rye_resolve::{FilePath, ItemId, ResolveError};
 use rye_sign::{CommentStyle, Error, PublicKey};
 use rye_types::{ItemKind, Timestamp};
 
@@ -68,6 +68,24 @@ pub(super) fn judge(
             Some(at) => draft_finding(at, project.refuses_drafts, line(source)),
             None => of_error(&error, kind, id, source),
         }),
+    }
+}
+
+/// Judges the signature of a plain file of the project, as [`judge`] does for items.
+///
+/// # Errors
+///
+/// The file is missing or cannot be read.
+pub(super) fn judge_file(project: &Project, path: &FilePath) -> Result<Signature, ResolveError> {
+    match project.library.without_drafts().file(path) {
+        Ok(item) => Ok(Signature::Holds(ceilings(item.content.provenance()).unwrap_or_default())),
+        Err(ResolveError::Unverified { source, .. }) => {
+            Ok(Signature::Fails(match project.file_changed_since(path) {
+                Some(at) => draft_finding(at, project.refuses_drafts, 0..0),
+                None => of_error(&source, ItemKind::Knowledge, &ItemId::of_file(path), ""),
+            }))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -4,10 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use rye_parse::{
-    Action, ConfigHook, ContextContent, ContextPosition, Directive, Hook, Primary, Spanned,
-};
-use rye_resolve::{ItemId, PlacedHook};
+use rye_parse::{Action, ConfigHook, ContextPosition, Directive, Hook, Primary, Spanned};
+use rye_resolve::{FilePath, ItemId, PlacedHook};
 use rye_types::ItemKind;
 
 use super::catalog::Catalog;
@@ -60,7 +58,9 @@ fn findings(catalog: &Catalog<'_>, named: Vec<Named>, among: &HashSet<&Path>) ->
         let Some((path, unvouched)) = catalog.unverified_file(named.kind, &named.id) else {
             continue;
         };
-        if !among.contains(path) && told.insert((named.kind, named.id.clone())) {
+        // The signature of a plain file is no finding of the file itself.
+        let is_told_there = named.id.file().is_none() && among.contains(path);
+        if !is_told_there && told.insert((named.kind, named.id.clone())) {
             findings.push(named.finding(path, unvouched));
         }
     }
@@ -84,6 +84,9 @@ impl Named {
 
     fn finding(&self, path: &Path, unvouched: &Finding) -> Finding {
         let Self { kind, id, by, place } = self;
+        if let Some(file) = id.file() {
+            return self.finding_of_file(&file, path, unvouched);
+        }
         let reason = match unvouched.code {
             UNSIGNED => "its file is unsigned",
             DRAFT => "its file was changed since you signed it",
@@ -109,6 +112,32 @@ impl Named {
             _ => Finding::warning("unverified-item", &message, place.clone()),
         };
         finding.with_label("refused for use").with_help(&format!("{mend}{judged}"))
+    }
+}
+
+impl Named {
+    /// The finding about a plain file in the context. It is as severe as it would be for an item at the item's own file, because nothing
+    /// else tells of a plain file.
+    fn finding_of_file(&self, file: &FilePath, path: &Path, unvouched: &Finding) -> Finding {
+        let reason = match unvouched.code {
+            UNSIGNED => "it is unsigned",
+            "tampered" => "it was changed after it was signed",
+            // Without its consequence, which the message has already.
+            DRAFT => unvouched.message.split(", so that").next().unwrap_or_default(),
+            _ => unvouched.message.split("; ").next().unwrap_or_default(),
+        };
+        let by = &self.by;
+        let message = format!("{by} names the file `{file}`, which a run refuses: {reason}");
+        let finding = Finding {
+            severity: unvouched.severity,
+            bars_signing: false,
+            ..Finding::error("unverified-file", &message, self.place.clone())
+        };
+        let help = match unvouched.code {
+            UNKNOWN_KEY => "trust its key with `rye trust add`, or sign it yourself".to_owned(),
+            _ => format!("review it, then `rye sign {}`", path.display()),
+        };
+        finding.with_label("refused for use").with_help(&help)
     }
 }
 
@@ -163,11 +192,13 @@ fn of_parts(items: &dyn CalledItems, directive: &Directive, calls: &[StepCall<'_
         })
         .collect();
     for entry in &directive.context {
-        if let ContextContent::Knowledge(id) = &entry.value.content
+        if let Some(id) = entry.value.content.id()
             && entry.value.position != ContextPosition::Suppress
+            && let Ok(id) = ItemId::of_context(&id)
         {
             let by = format!("`<{}>`", entry.value.position.as_str());
-            named.extend(Named::new(ItemKind::Knowledge, id, &by, &entry.span));
+            let place = entry.span.clone();
+            named.push(Named { kind: ItemKind::Knowledge, id, by, place });
         }
     }
     for StepCall { step, placed, .. } in calls {

@@ -19,7 +19,7 @@ impl Mentions {
         let descriptions = directive.steps.iter().map(|step| step.value.description.as_str());
         let context = directive.context.iter().filter_map(|entry| match &entry.value.content {
             ContextContent::Inline(text) => Some(text.as_str()),
-            ContextContent::Knowledge(_) => None,
+            ContextContent::Knowledge(_) | ContextContent::File(_) => None,
         });
         let criteria = directive.body.value.split("<success_criteria>").skip(1);
         let criteria = criteria.filter_map(|rest| rest.split("</success_criteria>").next());

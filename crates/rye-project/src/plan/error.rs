@@ -4,7 +4,7 @@ use rye_caps::risk::{AcknowledgementError, Finding};
 use rye_caps::{Denied, PatternError};
 use rye_prompt::{BindError, ComposeError, RenderError, TemplateError};
 use rye_providers::{ChoiceError, ConnectError};
-use rye_resolve::{ItemId, ResolveError};
+use rye_resolve::{ItemId, ResolveError, Space};
 use rye_thread::{ContractError, PaletteError};
 use rye_types::ItemKind;
 
@@ -104,6 +104,19 @@ pub enum PrepareError {
         id: ItemId,
         /// The failure with which the thread ends.
         failure: Box<rye_thread::Failure>,
+    },
+    /// A directive outside of the project takes a file of the project into its context.
+    #[error(
+        "directive `{id}` of the {space} space takes the file `{path}` into its context, which only directives of the project do; \
+         copy it with `rye load {id} --to project`, or write the text as knowledge"
+    )]
+    FileOfProject {
+        /// The directive.
+        id: ItemId,
+        /// The path of the file.
+        path: String,
+        /// The space of the directive.
+        space: Space,
     },
     /// Items that hooks name cannot be had.
     #[error("an item that a hook names cannot be had: {}", hooks.join(", "))]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rye_parse::Knowledge;
+use rye_parse::{ContextContent, Knowledge};
 use rye_prompt::{
     Context, ContextReference, Inputs, Link, Opening, compose, context_references, opening, render,
     template,
 };
-use rye_resolve::{ExtendsChain, Item, ItemId, Library, ResolveError};
+use rye_resolve::{ExtendsChain, Item, ItemId, Library, ResolveError, Space};
 use rye_types::{ItemKind, ReturnStyle};
 
 use super::error::PrepareError;
@@ -25,7 +25,7 @@ pub struct Composed {
     pub inputs: Inputs,
     /// The context, with what hooks add to it.
     pub context: Context,
-    /// The knowledge that the context holds and that hooks may add, for the record of what was trusted.
+    /// The knowledge and the files that the context holds, and the knowledge that hooks may add, for the record of what was trusted.
     pub knowledge: Vec<Item<Knowledge>>,
     /// The hooks.
     pub hooking: Hooking,
@@ -55,7 +55,7 @@ pub struct Chained {
     /// The directive with what it extends.
     pub chain: ExtendsChain,
     pub(crate) inputs: Inputs,
-    /// The knowledge of its context.
+    /// The knowledge and the files of its context.
     pub knowledge: Vec<Item<Knowledge>>,
     pub(crate) context: Context,
 }
@@ -117,12 +117,13 @@ fn link(item: &Item<rye_parse::Directive>) -> Link<'_> {
     Link::new(item.id.as_str(), item.content.value())
 }
 
-/// Loads the knowledge that the chain asks for. A missing item is left out, and a refused item is
+/// Loads the knowledge and the files that the chain asks for. A missing item is left out, and a refused item is
 /// an error (SPEC D14).
 fn knowledge(
     library: &Library,
     chain: &ExtendsChain,
 ) -> Result<Vec<Item<Knowledge>>, PrepareError> {
+    refuse_files_of_others(chain)?;
     let links: Vec<Link<'_>> = chain.root_first().map(link).collect();
     let mut found = BTreeMap::new();
     let mut problems = Vec::new();
@@ -141,11 +142,32 @@ fn knowledge(
     }
 }
 
+/// Refuses a directive of another space that takes a file of the project into its context: it would be another file in each project
+/// (SPEC 17.3).
+fn refuse_files_of_others(chain: &ExtendsChain) -> Result<(), PrepareError> {
+    let others = chain.root_first().filter(|link| link.location.space != Space::Project);
+    for link in others {
+        let mut context = link.content.value().context.iter();
+        let named = context.find_map(|entry| match &entry.value.content {
+            ContextContent::File(path) => entry.value.position.in_prompt().map(|_| path),
+            _ => None,
+        });
+        if let Some(path) = named {
+            return Err(PrepareError::FileOfProject {
+                id: link.id.clone(),
+                path: path.clone(),
+                space: link.location.space,
+            });
+        }
+    }
+    Ok(())
+}
+
 fn load(
     library: &Library,
     wanted: &ContextReference,
 ) -> Result<Option<Item<Knowledge>>, ResolveError> {
-    let id: ItemId = wanted.id.parse().map_err(|source| {
+    let id = ItemId::of_context(&wanted.id).map_err(|source| {
         let kind = ItemKind::Knowledge;
         let text = wanted.id.clone();
         ResolveError::InvalidId { kind, text, source }

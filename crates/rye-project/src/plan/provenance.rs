@@ -58,9 +58,12 @@ impl Composed {
         for item in vouched {
             warnings.extend(weaknesses(&item.provenance, &item.name));
         }
-        warnings.extend(self.context.skipped.iter().map(|wanted| {
-            format!("optional knowledge `{}` was not found and is left out", wanted.id)
-        }));
+        warnings.extend(
+            self.context
+                .skipped
+                .iter()
+                .map(|wanted| format!("optional {wanted} was not found and is left out")),
+        );
         warnings.extend(unused_knowledge(self));
         let notes = project.trust_notes().iter().filter(|note| note.is_warning());
         warnings.extend(notes.map(ToString::to_string));
@@ -137,7 +140,7 @@ fn row<T>(item: &Item<T>) -> Value {
         "space": item.location.space.as_str(),
         "sha256": item.digest,
         // Of the text alone: a new signature over it changes nothing that a thread rests on.
-        "content_sha256": rye_sign::Digest::of_content(&item.source).to_string(),
+        "content_sha256": item.content_digest().to_string(),
     });
     if let Provenance::Signed(signature) = item.content.provenance() {
         row["key_id"] = signature.key_id().to_string().into();

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rye_files::read_plain;
-use rye_resolve::{ItemId, fault_of_place};
+use rye_resolve::{FilePathError, ItemId, fault_of_place};
 use rye_sandbox::temporary_file;
 use rye_sign::{CommentStyle, Digest, KeyId, PublicKey, SigningKey, Unverified};
 use rye_types::{ItemKind, Timestamp};
@@ -33,6 +33,8 @@ pub struct SignedFile {
     /// The digest that the signature covers: the SHA-256 over all but the signature line, with LF as line
     /// ends.
     pub digest: Digest,
+    /// The file with the signature of a plain file; `None` for a file that carries its signature (SPEC 17.3).
+    pub signature_path: Option<PathBuf>,
     /// The signature of another key that was there before.
     pub replaced: Option<OtherSignature>,
     /// The time of the signature that was there before over another content (SPEC D20).
@@ -73,11 +75,12 @@ impl SigningStatus {
 
 impl SignedFile {
     /// `{"path", "kind", "id", "status", "signature": {"key_id", "timestamp", "hash"}, "replaced",
-    /// "changed_since"}`; the status is `signed` or `unchanged`. `replaced` is that of [`OtherSignature::to_json`].
+    /// "changed_since"}`; the status is `signed` or `unchanged`. `replaced` is that of [`OtherSignature::to_json`]. The signature of a
+    /// plain file has the `path` of its own file, too.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let (kind, id) = self.item.as_ref().map(|(kind, id)| (kind.as_str(), id.as_str())).unzip();
-        json!({
+        let mut row = json!({
             "path": self.path.to_string_lossy(),
             "kind": kind,
             "id": id,
@@ -89,7 +92,11 @@ impl SignedFile {
             },
             "replaced": self.replaced.as_ref().map(OtherSignature::to_json),
             "changed_since": self.changed_since.map(|at| at.to_string()),
-        })
+        });
+        if let Some(path) = &self.signature_path {
+            row["signature"]["path"] = path.to_string_lossy().into();
+        }
+        row
     }
 }
 
@@ -137,6 +144,9 @@ pub enum SignFileError {
         /// The space.
         space: rye_resolve::Space,
     },
+    /// A plain file whose path no directive can name (SPEC 17.3).
+    #[error(transparent)]
+    NoFileOfContext(FilePathError),
     /// The file lies among items and can be none there: by its name, its type or a link.
     #[error(transparent)]
     Misplaced(rye_resolve::ResolveError),
@@ -259,6 +269,7 @@ fn signed_file(
         key_id: key.public().key_id().clone(),
         at,
         digest: Digest::of_content(text),
+        signature_path: None,
         replaced: None,
         changed_since: None,
     }

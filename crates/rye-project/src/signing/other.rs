@@ -116,6 +116,6 @@ impl Project {
     }
 }
 
-fn fault(error: &VerifyError) -> SignatureFault {
+pub(super) fn fault(error: &VerifyError) -> SignatureFault {
     SignatureFault { code: error.code(), message: with_causes(error) }
 }

@@ -12,6 +12,7 @@ use crate::OpenError;
 use crate::check::{Checker, SpacesToCheck};
 use crate::parallel::in_parallel;
 use crate::project::Project;
+use crate::verify::is_plain_file;
 
 /// The results for files that were signed at once.
 #[derive(Debug)]
@@ -40,11 +41,17 @@ impl SpacesToCheck {
         at: Timestamp,
     ) -> Result<SignedFiles, OpenError> {
         let mut refused: HashMap<&Path, SignFileError> = HashMap::new();
-        let mut texts = in_parallel(files, |(path, _)| signed_text(path, key, at))
-            .into_iter()
-            .zip(files)
-            .filter_map(|(text, (path, _))| Some((path.clone(), text?)))
-            .collect::<HashMap<_, _>>();
+        // A plain file stays as it is, and another file is about to have its signature.
+        let to_be = in_parallel(files, |(path, _)| match is_plain_file(path) {
+            true => self.project().signing_of(path).ok().map(|signing| signing.to_be(key, at)),
+            false => Some((path.clone(), signed_text(path, key, at)?)),
+        });
+        let places: HashMap<&Path, PathBuf> = files
+            .iter()
+            .zip(&to_be)
+            .filter_map(|((path, _), to_be)| Some((path.as_path(), to_be.as_ref()?.0.clone())))
+            .collect();
+        let mut texts: HashMap<PathBuf, String> = to_be.into_iter().flatten().collect();
         let spaces = loop {
             let spaces = self.with_texts(&Arc::new(texts.clone()))?;
             let checker = spaces.checker();
@@ -52,12 +59,15 @@ impl SpacesToCheck {
                 files.iter().filter(|(path, _)| !refused.contains_key(path.as_path())).collect();
             let judged = in_parallel(&standing, |(path, options)| {
                 let options = SignOptions { dry_run: true, ..*options };
+                if is_plain_file(path) {
+                    return self.project().sign_plain_file(path, key, at, options);
+                }
                 self.project().sign_judged(path, (key, at), options, &checker, |_| true)
             });
             let count = refused.len();
             for ((path, _), judged) in standing.into_iter().zip(judged) {
                 if let Err(error) = judged {
-                    texts.remove(path);
+                    places.get(path.as_path()).map(|place| texts.remove(place));
                     refused.insert(path, error);
                 }
             }
@@ -69,6 +79,7 @@ impl SpacesToCheck {
         let write = |(path, options): &(PathBuf, SignOptions)| match refused.remove(path.as_path())
         {
             Some(error) => Err(error),
+            None if is_plain_file(path) => self.project().sign_plain_file(path, key, at, *options),
             None => sign_judged_file(path, key, at, *options, |found| {
                 // Another program may have written the file after it was judged.
                 let signed = with_signature(path, found, key, at)?;
@@ -92,12 +103,15 @@ impl Project {
     /// Signs the file at `path`, which must be absolute. Checks the file, puts a new signature line in place of an old one, and
     /// replaces the file whole. Mode and line ends stay. Other names of the file, by hard links, keep the old text.
     ///
+    /// The signature of a plain file, which is a file of the project outside of `.ai`, is written into `.ai/signed` instead, and the file
+    /// is left as it is (SPEC 17.3).
+    ///
     /// Leaves a file alone if its signature is the one that this key would make of it, and is not dated later than `at`. A new
     /// signature would disturb what rests on the file, such as a thread that waits. [`SpacesToCheck::sign_files`] signs many.
     ///
     /// # Errors
     ///
-    /// When it is a link or lies behind one that leaves the `.ai` folder, is no item, has what [`Finding::bars_signing`]
+    /// When it is a link or lies behind one that leaves the `.ai` folder, is neither an item nor a plain file of the project, has what [`Finding::bars_signing`]
     /// tells of, or cannot be written.
     ///
     /// [`Finding::bars_signing`]: crate::Finding::bars_signing
@@ -122,7 +136,10 @@ impl Project {
         at: Timestamp,
         options: SignOptions,
     ) -> Result<SignedFile, SignFileError> {
-        self.sign_judged(path, (key, at), options, &self.checker(), |_| true)
+        match is_plain_file(path) {
+            true => self.sign_plain_file(path, key, at, options),
+            false => self.sign_judged(path, (key, at), options, &self.checker(), |_| true),
+        }
     }
 
     /// Signs a file as [`sign_file`](Self::sign_file) does, if it still holds `text`: what a person was shown is what is signed.

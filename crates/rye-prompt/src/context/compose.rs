@@ -12,7 +12,7 @@ use crate::Link;
 
 /// Composes the context of a chain: root first and, for each position, in document order (SPEC 7.2, D7, D14).
 ///
-/// `knowledge` contains the content of every item of [`context_references`] that was found, by id. If an item was found but failed
+/// `knowledge` contains the content of every item and file of [`context_references`] that was found, by id. If an item was found but failed
 /// verification, the caller must end the run instead, even if the item is optional.
 ///
 /// # Errors
@@ -29,20 +29,22 @@ pub fn compose(
     }
     let suppressed = suppressions(chain_root_first);
     let mut context = Context { suppressed, skipped, ..Context::default() };
-    let mut awaited: BTreeSet<(Position, &str)> =
-        references.iter().map(|item| (item.position, item.id.as_str())).collect();
+    let mut awaited: BTreeSet<(Position, String)> =
+        references.iter().map(|item| (item.position, item.id.clone())).collect();
     for (link, entry) in entries(chain_root_first) {
         let Some(position) = entry.position.in_prompt() else { continue };
-        let (text, origin) = match &entry.content {
-            ContextContent::Inline(text) => (text, Origin::Inline),
-            // The id is removed from the set, so that only its first occurrence is used.
-            ContextContent::Knowledge(id) if awaited.remove(&(position, id)) => {
-                match knowledge.get(id) {
-                    Some(text) => (text, Origin::Knowledge(id.clone())),
+        let (text, origin) = match (&entry.content, entry.content.id()) {
+            (ContextContent::Inline(text), _) => (text, Origin::Inline),
+            (_, Some(id)) => {
+                let id = id.into_owned();
+                // The id is removed from the set, so that only its first occurrence is used.
+                let is_first = awaited.remove(&(position, id.clone()));
+                match knowledge.get(&id).filter(|_| is_first) {
+                    Some(text) => (text, Origin::Knowledge(id)),
                     None => continue,
                 }
             }
-            ContextContent::Knowledge(_) => continue,
+            (_, None) => continue,
         };
         context.entries_mut(position).push(Piece {
             text: text.clone(),
@@ -57,7 +59,7 @@ pub fn compose(
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ComposeError {
-    /// Required knowledge was not found.
+    /// Required knowledge, or a required file, was not found.
     #[error(
         "{}; create what is missing, or write `optional=\"true\"` on an element that can do without",
         missing.iter().map(complaint).collect::<Vec<_>>().join("; ")
@@ -92,7 +94,7 @@ fn absent(
 
 fn complaint(item: &ContextReference) -> String {
     format!(
-        "knowledge `{}`, wanted in `<{}>` by directive `{}`, cannot be found",
-        item.id, item.position, item.asked_by
+        "{item}, wanted in `<{}>` by directive `{}`, cannot be found",
+        item.position, item.asked_by
     )
 }

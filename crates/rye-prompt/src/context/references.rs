@@ -1,6 +1,8 @@
-//! The knowledge to which a chain refers.
+//! The knowledge and the files to which a chain refers.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use rye_parse::{ContextContent, ContextEntry};
 use rye_types::Position;
@@ -8,11 +10,11 @@ use rye_types::Position;
 use super::Suppression;
 use crate::Link;
 
-/// A knowledge item to which a chain refers at one position.
+/// A knowledge item or a file to which a chain refers at one position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextReference {
-    /// The knowledge id.
+    /// The knowledge id, or `file:` and the path of a file ([`ContextContent::id`]).
     pub id: String,
     /// The position of the item.
     pub position: Position,
@@ -22,6 +24,16 @@ pub struct ContextReference {
     pub asked_by: String,
 }
 
+/// Writes the sort and the name, as in ``knowledge `team/rules` `` and ``file `AGENTS.md` ``.
+impl fmt::Display for ContextReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.id.strip_prefix(ContextContent::FILE) {
+            Some(path) => write!(f, "file `{path}`"),
+            None => write!(f, "knowledge `{}`", self.id),
+        }
+    }
+}
+
 /// Returns the references of a chain, root first and in document order, each once per position. Suppressed ones are
 /// left out (SPEC 7.2).
 ///
@@ -29,22 +41,21 @@ pub struct ContextReference {
 /// [`compose`](crate::compose).
 pub fn context_references(chain_root_first: &[Link<'_>]) -> Vec<ContextReference> {
     let suppressed = suppressions(chain_root_first);
-    let suppressed: BTreeSet<&str> =
-        suppressed.iter().map(|suppression| suppression.id.as_str()).collect();
     let mut references: Vec<ContextReference> = Vec::new();
     let mut seen = BTreeMap::new();
     for (link, entry) in entries(chain_root_first) {
         let Some((position, id)) = reference(entry) else { continue };
-        if suppressed.contains(id) {
+        if suppressed.iter().any(|suppression| suppression.removes(&id)) {
             continue;
         }
         let next = ContextReference {
-            id: id.to_owned(),
+            id: id.clone().into_owned(),
             position,
             optional: entry.optional,
             asked_by: link.id.to_owned(),
         };
-        match seen.get(&(position, id)).and_then(|index: &usize| references.get_mut(*index)) {
+        match seen.get(&(position, id.clone())).and_then(|index: &usize| references.get_mut(*index))
+        {
             Some(first) if first.optional && !next.optional => *first = next,
             Some(_) => {}
             None => {
@@ -68,19 +79,17 @@ pub(super) fn suppressions(chain: &[Link<'_>]) -> Vec<Suppression> {
     let mut suppressed: Vec<Suppression> = Vec::new();
     let mut seen = BTreeSet::new();
     for (link, entry) in entries(chain) {
-        if let (None, ContextContent::Knowledge(id)) = (entry.position.in_prompt(), &entry.content)
-            && seen.insert(id)
+        if let (None, Some(id)) = (entry.position.in_prompt(), entry.content.id())
+            && seen.insert(id.clone())
         {
-            suppressed.push(Suppression { id: id.clone(), declared_by: link.id.to_owned() });
+            let id = id.into_owned();
+            suppressed.push(Suppression { id, declared_by: link.id.to_owned() });
         }
     }
     suppressed
 }
 
-/// Returns the position and id of an entry that refers to knowledge.
-fn reference(entry: &ContextEntry) -> Option<(Position, &str)> {
-    match (&entry.content, entry.position.in_prompt()) {
-        (ContextContent::Knowledge(id), Some(position)) => Some((position, id)),
-        _ => None,
-    }
+/// Returns the position and id of an entry that refers to knowledge or a file.
+fn reference(entry: &ContextEntry) -> Option<(Position, Cow<'_, str>)> {
+    Some((entry.position.in_prompt()?, entry.content.id()?))
 }

@@ -49,7 +49,7 @@ impl ItemFacts {
             id: item.id.clone(),
             location: item.location.clone(),
             bytes: item.source.len(),
-            digest: Digest::of_content(&item.source),
+            digest: item.content_digest(),
             signer: Signer::of(item.content.provenance()),
         }
     }

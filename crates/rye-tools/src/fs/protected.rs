@@ -26,6 +26,8 @@ pub enum Area {
     Keys,
     /// `.ai/config`: not written.
     Config,
+    /// `.ai/signed`: not written.
+    Signed,
     /// `.ai/threads`: not written.
     Threads,
     /// `.ai/rye.lock`: not written.
@@ -51,6 +53,7 @@ const NAMED: &[(Area, &[&str])] = &[
     (Area::SigningKeys, &[".ai", "config", "keys", "signing"]),
     (Area::Keys, &[".ai", "config", "keys"]),
     (Area::Config, &[".ai", "config"]),
+    (Area::Signed, &[".ai", "signed"]),
     (Area::Threads, &[".ai", "threads"]),
     (Area::Lock, &[".ai", "rye.lock"]),
     (Area::Providers, &[".ai", "tools", "rye", "agent", "providers"]),
@@ -72,6 +75,9 @@ impl fmt::Display for Area {
             Self::Keys => "`.ai/config/keys` decides who is trusted, so tools do not write there",
             Self::Config => {
                 "`.ai/config` decides what is trusted and allowed, so tools do not write there"
+            }
+            Self::Signed => {
+                "`.ai/signed` holds the signatures of files that directives take into their context, so tools do not write there"
             }
             Self::Threads => {
                 "`.ai/threads` is the record of what was done, so tools do not write there"
@@ -273,6 +279,9 @@ mod tests {
 
     #[test]
     fn writing_is_closed_where_policy_records_and_repositories_are() {
+        check(Access::Write, ".ai/signed/AGENTS.md.sig", Some(Area::Signed));
+        check(Access::Write, "nested/.AI/Signed/new", Some(Area::Signed));
+        check(Access::Write, ".ai/signed.md", None);
         check(Access::Write, ".ai/threads", Some(Area::Threads));
         check(Access::Write, ".ai/threads/a/b", Some(Area::Threads));
         check(Access::Write, ".ai/config/keys/trusted/x.toml", Some(Area::Keys));
@@ -301,6 +310,7 @@ mod tests {
         check(Access::Read, ".git/config", None);
         check(Access::Read, ".ai/config/trust.yaml", None);
         check(Access::Read, ".ai/rye.lock", None);
+        check(Access::Read, ".ai/signed/AGENTS.md.sig", None);
         check(Access::Read, ".ai/config/keys/signing", Some(Area::SigningKeys));
     }
 

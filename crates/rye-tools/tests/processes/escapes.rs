@@ -169,6 +169,11 @@ const WRITING: &[Row] = &[
     ),
     ("what was accepted", "kko-", "(echo >> .ai/rye.lock) 2>/dev/null && echo OUT"),
     (
+        "a signature of a plain file",
+        "kko-",
+        "(echo >> .ai/signed/AGENTS.md.sig) 2>/dev/null && echo OUT; (echo x > .ai/signed/new.sig) 2>/dev/null && echo OUT; rm -f .ai/signed/new.sig",
+    ),
+    (
         "a trusted key",
         "kko-",
         "(echo x > .ai/config/keys/trusted/new.toml) 2>/dev/null && echo OUT; rm -f .ai/config/keys/trusted/new.toml",
@@ -273,6 +278,7 @@ const PROCESSES: &[Row] = &[
 /// The same where a project has nothing yet of what is kept as it is, each in a project of its own.
 const MAKING: &[Row] = &[
     ("a lock", "kko-", "(echo x > .ai/rye.lock) 2>/dev/null && echo OUT"),
+    ("the folder of signatures", "kko-", "mkdir .ai/signed 2>/dev/null && echo OUT"),
     (
         "a lock from elsewhere",
         "kko-",
@@ -307,8 +313,14 @@ const MAKING: &[Row] = &[
 ];
 
 /// What is not there afterwards where an attempt was kept.
-const MADE: &[&str] =
-    &[".git", ".ai/rye.lock", ".ai/threads", ".ai/config/keys", ".ai/tools/rye/agent/providers"];
+const MADE: &[&str] = &[
+    ".git",
+    ".ai/rye.lock",
+    ".ai/signed",
+    ".ai/threads",
+    ".ai/config/keys",
+    ".ai/tools/rye/agent/providers",
+];
 
 /// The fewest attempts that are made in a sandbox where all programs are there that they need.
 const FEWEST: usize = 200;

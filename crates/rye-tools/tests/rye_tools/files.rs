@@ -63,6 +63,7 @@ fn a_link_that_waits_for_its_target_closes_the_project() {
     for (link, target, written) in [
         (".ai/config", "knowledge/c", ".ai/knowledge/c/agent/approval.yaml"),
         (".ai/rye.lock", "../accepted.lock", "accepted.lock"),
+        (".ai/signed", "knowledge/s", ".ai/knowledge/s/AGENTS.md.sig"),
         (".ai/tools/rye", "../knowledge/e", ".ai/knowledge/e/agent/providers/p.yaml"),
     ] {
         let project = Project::new();

@@ -225,7 +225,7 @@ fn edited_file(error: &PrepareError) -> Option<&Location> {
 impl Rye {
     /// The name of an item that a call added to a conversation, unless it is now what it was then.
     fn addition_change(&self, then: &AddedItem, contract: &OutputContract) -> Option<String> {
-        let id = || then.facts.get("id")?.as_str()?.parse::<ItemId>().ok();
+        let id = || ItemId::of_context(then.facts.get("id")?.as_str()?).ok();
         let name = || row_name(&Value::Object(then.facts.clone()));
         let now = match then.facts.get("kind").and_then(Value::as_str) {
             Some("directive") => {

@@ -11,6 +11,7 @@ const LOOK: &[&str] = &["read", "ls", "glob", "grep"];
 const CHANGE: &[&str] = &["write", "edit"];
 const WRITE: &[&str] = &["write"];
 
+const SIGNED: &str = "`.ai/signed` holds the signatures of files that directives take into their context, so tools do not write there";
 const LOCK: &str = "`.ai/rye.lock` records what the operator accepted, so tools do not write it";
 
 pub(super) const ROWS: &[Row] = &[
@@ -97,6 +98,11 @@ pub(super) const ROWS: &[Row] = &[
     (CHANGE, "notes/sneak/transcript.jsonl", Threads),
     (WRITE, ".ai/threads::$DATA/x", Threads),
     (CHANGE, ".ai/rye.lock", Because(LOCK)),
+    (CHANGE, ".ai/signed", Because(SIGNED)),
+    (CHANGE, ".ai/signed/AGENTS.md.sig", Because(SIGNED)),
+    (WRITE, ".ai/signed/docs/new.md.sig", Because(SIGNED)),
+    (WRITE, ".AI/Signed/new.sig", Because(SIGNED)),
+    (WRITE, "sub/.ai/signed/new.sig", Because(SIGNED)),
     (WRITE, ".AI/Rye.Lock", Because(LOCK)),
     // Configuration and providers, which decide what later threads may do and to which server prompts go.
     (CHANGE, ".ai/config", Config),
