@@ -10,7 +10,9 @@ use rye::primary::{PrimaryError, causes};
 use rye::prompt::{BindError, BindProblem};
 use rye::resolve::{ItemId, ResolveError};
 use rye::thread::ThreadId;
-use rye::{Class, OpenError, PrepareError, RunError, SignFileError, ThreadReadError};
+use rye::{
+    Class, OpenError, PrepareError, RunError, SignFileError, ThreadReadError, is_plain_file,
+};
 
 pub(crate) use self::report::report_command_line;
 use crate::excerpt::{self, Excerpt};
@@ -119,8 +121,14 @@ impl Failure {
 
     /// Adds the places in files that `error` is about.
     fn with_places_of(self, error: &ResolveError) -> Self {
-        let unsigned = excerpt::unsigned(error).into();
-        Self { excerpts: excerpt::of_resolve(error), unsigned, ..self }
+        // A plain file has no form that could keep it from being signed.
+        let (plain, unsigned): (Vec<PathBuf>, Vec<PathBuf>) =
+            excerpt::unsigned(error).into_iter().partition(|path| is_plain_file(path));
+        let plain: Vec<String> = plain.iter().map(|path| path.display().to_string()).collect();
+        let sign =
+            (!plain.is_empty()).then(|| format!("review it, then `rye sign {}`", plain.join(" ")));
+        let excerpts = excerpt::of_resolve(error);
+        Self { excerpts, unsigned: unsigned.into(), advice: self.advice.or(sign), ..self }
     }
 
     /// Adds the thread of a run that never began, or the error of its record.

@@ -63,13 +63,17 @@ pub(crate) fn checkout(_: &Path, revision: &str) -> Result<Checkout, Failure> {
 
 #[cfg(feature = "git")]
 mod objects {
+    use std::collections::BTreeSet;
     use std::fs;
     use std::path::Path;
 
     use anyhow::bail;
     use gix::object::tree::EntryKind;
     use gix::{Repository, Tree};
+    use rye::parse::ContextContent;
+    use rye::resolve::FilePath;
 
+    use crate::environment::read_text;
     use crate::failure::Failure;
     use crate::files;
     use crate::output;
@@ -123,6 +127,7 @@ mod objects {
             count(&tree, &mut entries, 0)?;
             unpacking.tree(&tree, &to.join(".ai").join(folder))?;
         }
+        unpacking.context_files(&tree, below, to)?;
         fs::create_dir_all(to.join(".ai")).map_err(|source| Failure::io("make", to, &source))?;
         let lock = tree.lookup_entry_by_path(below.join(LOCK))?;
         if let Some(lock) = lock.filter(|lock| lock.mode().is_blob()) {
@@ -209,6 +214,33 @@ mod objects {
             Ok(())
         }
 
+        /// Writes the plain files that the unpacked directives take into their context, with their signatures (SPEC 17.3).
+        fn context_files(
+            &mut self,
+            tree: &Tree<'_>,
+            below: &Path,
+            to: &Path,
+        ) -> anyhow::Result<()> {
+            for path in named_files(&to.join(".ai/directives"))? {
+                for place in [path.to_string(), path.signature()] {
+                    let Some(entry) = tree.lookup_entry_by_path(below.join(&place))? else {
+                        continue;
+                    };
+                    match entry.mode().kind() {
+                        EntryKind::Blob | EntryKind::BlobExecutable => {
+                            let file = to.join(&place);
+                            fs::create_dir_all(file.parent().unwrap_or(to))?;
+                            self.blob(entry.object_id(), &file)?;
+                        }
+                        _ => self.links.push(format!(
+                            "`{place}` is no plain file at the revision and is left out"
+                        )),
+                    }
+                }
+            }
+            Ok(())
+        }
+
         fn blob(&mut self, id: gix::ObjectId, path: &Path) -> anyhow::Result<()> {
             let header = self.repository.find_header(id)?;
             if header.size() > MAX_BYTES {
@@ -221,6 +253,32 @@ mod objects {
             let blob = self.repository.find_blob(id)?;
             Ok(fs::write(path, &blob.data)?)
         }
+    }
+
+    /// Returns the plain files that the directives below a folder take into their context.
+    fn named_files(folder: &Path) -> anyhow::Result<BTreeSet<FilePath>> {
+        let mut named = BTreeSet::new();
+        let mut folders = vec![folder.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                // What is wrong with a directive is told when it is compared.
+                let Ok(text) = read_text(&path) else { continue };
+                let Ok(directive) = rye::parse::directive(&text) else { continue };
+                named.extend(directive.context.iter().filter_map(
+                    |entry| match &entry.value.content {
+                        ContextContent::File(path) => path.parse::<FilePath>().ok(),
+                        _ => None,
+                    },
+                ));
+            }
+        }
+        Ok(named)
     }
 
     /// Returns a name that can be a part of an id, with its extension (SPEC 1.3).

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_digests::{FileChanges, UnreadableFile, file_digests, file_digests_except};
 
-/// The SHA-256 of each file that a thread may use: directives, tools, knowledge, configuration, trust, and the lock.
+/// The SHA-256 of each file that a thread may use: directives, tools, knowledge, configuration, trust, the lock, and the signatures of
+/// plain files.
 ///
 /// Files that tools read and write are not part of it, and neither is the operator's signing key. What is shipped with
 /// Rye is not part of it either, so that a new version can resume a thread of an old one. A bundle vouches for nothing:
@@ -91,9 +92,10 @@ impl Bundle {
     }
 }
 
-/// The places of items, configuration and lock, below a project and below a user space.
-const PLACES: [&str; 5] =
-    [".ai/config", ".ai/directives", ".ai/knowledge", ".ai/rye.lock", ".ai/tools"];
+/// The places of items, configuration and lock, and of the signatures of plain files, which stand for these: each states the digest of
+/// its file. They are below a project and below a user space.
+const PLACES: [&str; 6] =
+    [".ai/config", ".ai/directives", ".ai/knowledge", ".ai/rye.lock", ".ai/signed", ".ai/tools"];
 
 const PROJECT: &str = "project/";
 
@@ -128,6 +130,7 @@ mod tests {
         ".ai/directives/notes/index.md",
         ".ai/knowledge/style.md",
         ".ai/rye.lock",
+        ".ai/signed/AGENTS.md.sig",
         ".ai/tools/count.py",
         ".ai/config/keys/trusted/0123456789abcdef.toml",
     ];

@@ -32,7 +32,7 @@ use crate::output::{self, Answer};
                   `kept` is a file whose signature counts, `refused` one whose signature does not, and then the exit code is 1. \
                   Name the file itself, by its path or id, to sign it in that key's place. Put patterns in quotes, because a shell \
                   names each file itself.\n\n\
-                  A plain file of the project outside of `.ai`, such as `AGENTS.md`, is signed by its own path. It stays as it is, and \
+                  A plain file of the project outside of `.ai`, such as `AGENTS.md`, is signed by its own path the first time. It stays as it is, and \
                   its signature is kept in `.ai/signed`. Directives take it into their context with `<before file=\"AGENTS.md\" />`.\n\n\
                   One bad file does not stop the others; the exit code says that there was one. Each file is replaced whole \
                   or not at all, with its mode and its line ends. Links are refused; other names of the same file, by hard \
@@ -65,7 +65,11 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> Result<Ex
     let at = arguments.at.unwrap_or_else(Environment::now);
     let spaces = environment.to_check(false, false)?;
     let (files, named) = files::named_with_own(&arguments.paths, environment)?;
-    let refusals = files.iter().map(|path| refusal(path).filter(|_| !named.contains(path)));
+    let refusal = |path: &PathBuf| {
+        let is_meant = named.contains(path) || spaces.is_signed_plain_file(path);
+        refusal(path).filter(|_| !is_meant)
+    };
+    let refusals = files.iter().map(refusal);
     let refusals: Vec<Option<String>> = refusals.collect();
     let options = |path: &PathBuf| SignOptions {
         anew: arguments.re_sign,
@@ -191,7 +195,7 @@ fn answer(rows: &[Row], is_dry: bool) -> Answer {
 /// plain file needs one, too (SPEC 17.3).
 fn refusal(path: &Path) -> Option<String> {
     if is_plain_file(path) {
-        let reason = "it is no item; a plain file, which directives take as `<before file=\"…\" />`, is signed by its own path alone";
+        let reason = "it is no item; a plain file, which directives take as `<before file=\"…\" />`, is signed by its own path the first time";
         return Some(reason.to_owned());
     }
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");

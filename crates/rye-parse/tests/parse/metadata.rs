@@ -91,6 +91,28 @@ rows! { metadata_refused;
     suppress_of_text: "<context><suppress>«../x»</suppress></context>", &[
         "`suppress` is `../x`, not an item id such as `project/rules`",
     ];
+    file_that_climbs: "<context><before file=\"«../x.md»\"/></context>", &[
+        "`file` is `../x.md`, not the path of a file in the project such as `AGENTS.md`; write `/` between its parts; each begins with a letter, a digit or `_`, and goes on with these, `.` and `-`",
+    ];
+    file_in_ai: "<context><system file=\"«.ai/knowledge/a.md»\"/></context>", &[
+        "`file` is `.ai/knowledge/a.md`, not the path of a file in the project such as `AGENTS.md`; write `/` between its parts; each begins with a letter, a digit or `_`, and goes on with these, `.` and `-`",
+    ];
+    file_with_a_scheme: "<context><after file=\"«file:a.md»\"/></context>", &[
+        "`file` is `file:a.md`, not the path of a file in the project such as `AGENTS.md`; write `/` between its parts; each begins with a letter, a digit or `_`, and goes on with these, `.` and `-`",
+    ];
+    blank_file: "<context><«before» file=\" \"/></context>", &["`file` of `<before>` is empty"];
+    file_and_text: "<context>«<before file=\"a.md\">text</before>»</context>", &[
+        "text in `<before>`; put the content into a `<before>` of its own",
+    ];
+    file_and_knowledge: "<context>«<after file=\"a.md\"><knowledge>k</knowledge></after>»</context>", &[
+        "text in `<after>`; put the content into a `<after>` of its own",
+    ];
+    file_in_knowledge: "<context><before><knowledge «file»=\"a.md\">k</knowledge></before></context>", &[
+        "unknown attribute `file` of `<knowledge>`; valid: `optional`",
+    ];
+    file_misspelt: "<context><before «fiel»=\"a.md\"/></context>", &[
+        "unknown attribute `fiel` of `<before>`; did you mean `file`? valid: `file`, `optional`",
+    ];
     optional_word: "<context><before optional=\"«yes»\">a</before></context>", &["`optional` is `yes`, not `true` or `false`"];
     element_in_context: "<context><system>use <«b»>this</b></system></context>", &[
         "unknown element `<b>` in `<system>`; write `<` as `&lt;`, or put the text in CDATA or `<raw>`",
@@ -249,6 +271,37 @@ fn context_mixes_text_and_references_in_order() {
             (Before, true, Knowledge("d".into())),
         ]
     );
+}
+
+#[test]
+fn context_names_files_at_each_position() {
+    use ContextContent::{File, Knowledge};
+    use ContextPosition::{After, Before, Suppress, System};
+    let directive = read(&metadata(
+        "<context><before file=\"AGENTS.md\" /><system file=\"docs/rules.md\"> </system>\
+         <after optional=\"true\" file=\"notes/a.b/c\"/><before>AGENTS.md</before>\
+         <suppress file=\"AGENTS.md\"/><suppress>AGENTS.md</suppress></context>",
+    ));
+    assert_eq!(directive.notes, []);
+    let found: Vec<_> = directive
+        .context
+        .iter()
+        .map(|entry| (entry.value.position, entry.value.optional, entry.value.content.clone()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Before, false, File("AGENTS.md".into())),
+            (System, false, File("docs/rules.md".into())),
+            (After, true, File("notes/a.b/c".into())),
+            (Before, false, Knowledge("AGENTS.md".into())),
+            (Suppress, false, File("AGENTS.md".into())),
+            (Suppress, false, Knowledge("AGENTS.md".into())),
+        ]
+    );
+    let ids: Vec<_> = directive.context.iter().map(|entry| entry.value.content.id()).collect();
+    assert_eq!(ids[0].as_deref(), Some("file:AGENTS.md"));
+    assert_eq!(ids[3].as_deref(), Some("AGENTS.md"));
 }
 
 #[test]

@@ -26,6 +26,7 @@ use crate::parallel::in_parallel;
 use crate::place::{kind_of, place};
 use crate::project::Texts;
 use crate::signing::{SignError, SignFileError, instead_of_link, linked_target};
+use crate::verify::is_plain_file;
 use crate::{OpenError, Project, Setup};
 
 /// Checks files as parts of a project.
@@ -88,6 +89,13 @@ impl SpacesToCheck {
             .filter(|note| note.is_broken_list())
             .map(ToString::to_string)
             .collect()
+    }
+
+    /// Returns `true` if the file at `path`, which must be absolute, is a plain file of the project and there is a file with its
+    /// signature.
+    #[must_use]
+    pub fn is_signed_plain_file(&self, path: &Path) -> bool {
+        is_plain_file(path) && self.project.signed_file_at(path).is_some()
     }
 
     pub(crate) fn project(&self) -> &Project {

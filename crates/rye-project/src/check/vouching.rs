@@ -23,6 +23,10 @@ pub(super) fn of_judged(
 ) -> Vec<Finding> {
     let Judged { leaf, chain, calls, .. } = judged;
     let mut named = of_parts(catalog, leaf, calls);
+    // A file that the chain suppresses is not read.
+    let suppressed: BTreeSet<String> =
+        chain.links.iter().flat_map(|(_, link)| bounds::suppressed_ids(link)).collect();
+    named.retain(|it| it.id.file().is_none() || !bounds::is_suppressed(&suppressed, &it.id));
     let by_hook = of_hook_that_extends(&mut named, chain.extended_by, &chain.extends_place());
     named.extend(by_hook);
     let inherited = bounds::inherited(chain).into_iter();

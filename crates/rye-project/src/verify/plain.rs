@@ -43,7 +43,7 @@ impl Project {
 
     /// Returns the plain file of the project at `path`, if there is a file with its signature. At the place of such a signature, it is the
     /// file that the signature is for.
-    pub(super) fn signed_file_at(&self, path: &Path) -> Option<FilePath> {
+    pub(crate) fn signed_file_at(&self, path: &Path) -> Option<FilePath> {
         let project = self.library.spaces().project()?;
         if let Some(file) = FilePath::of_signature(project, path) {
             return Some(file);

@@ -269,3 +269,63 @@ fn wanted_lists_what_is_to_be_loaded() {
 fn knowledge_without_a_reference_is_left_out() {
     check(&[("leaf", "<before>a</before>")], &["a", "b"], [&[], &["A"], &[]]);
 }
+
+#[test]
+fn a_file_is_context_like_knowledge() {
+    let file = r#"<before file="AGENTS.md"/>"#;
+    check(
+        &[
+            ("root", &format!("<before>k</before>{file}")),
+            ("leaf", &format!("{file}<after file=\"AGENTS.md\"/>")),
+        ],
+        &["k", "file:AGENTS.md"],
+        [&[], &["K", "FILE:AGENTS.MD"], &["FILE:AGENTS.MD"]],
+    );
+    // Knowledge of the same name is another piece.
+    check(
+        &[("leaf", &format!("<before>AGENTS.md</before>{file}"))],
+        &["AGENTS.md", "file:AGENTS.md"],
+        [&[], &["AGENTS.MD", "FILE:AGENTS.MD"], &[]],
+    );
+}
+
+#[test]
+fn a_file_is_suppressed_by_its_path() {
+    let file = r#"<before file="AGENTS.md"/>"#;
+    for suppress in [r#"<suppress file="AGENTS.md"/>"#, "<suppress>AGENTS.md</suppress>"] {
+        let contexts = [("root", file), ("leaf", suppress)];
+        check(&contexts, &["file:AGENTS.md"], [&[], &[], &[]]);
+        let context = composed(&contexts, &[]).expect("must compose");
+        assert!(context.suppresses("file:AGENTS.md"), "{suppress}");
+    }
+    // Neither does it by another path, nor is knowledge suppressed by the path of a file.
+    check(
+        &[(
+            "leaf",
+            &format!("{file}<before>AGENTS.md</before><suppress file=\"docs/AGENTS.md\"/>"),
+        )],
+        &["AGENTS.md", "file:AGENTS.md"],
+        [&[], &["FILE:AGENTS.MD", "AGENTS.MD"], &[]],
+    );
+    check(
+        &[("leaf", "<before>AGENTS.md</before><suppress file=\"AGENTS.md\"/>")],
+        &["AGENTS.md"],
+        [&[], &["AGENTS.MD"], &[]],
+    );
+}
+
+#[test]
+fn a_missing_file_is_named_by_its_path() {
+    let contexts = [("leaf", r#"<after file="docs/a.md"/><before file="b.md" optional="true"/>"#)];
+    let error = composed(&contexts, &[]).expect_err("must be refused");
+    assert_eq!(
+        error.to_string(),
+        "file `docs/a.md`, wanted in `<after>` by directive `leaf`, cannot be found; \
+         create what is missing, or write `optional=\"true\"` on an element that can do without"
+    );
+    let context = composed(&contexts, &["file:docs/a.md"]).expect("must compose");
+    assert_eq!(
+        context.skipped.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["file `b.md`"]
+    );
+}

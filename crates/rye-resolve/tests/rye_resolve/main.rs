@@ -5,6 +5,7 @@
 mod caching;
 mod chains;
 mod configs;
+mod files;
 mod finding;
 mod hooks;
 mod links;

@@ -113,7 +113,8 @@ fn section(
 /// Returns the space of an item, the file below it, and the signer. A built-in item has no signer in its row,
 /// because the space says the same.
 fn origin(item: &ItemFacts) -> Vec<String> {
-    let mut row = vec![item.location.space.to_string(), below(&item.location)];
+    let path = item.id.file().map_or_else(|| below(&item.location), |file| file.to_string());
+    let mut row = vec![item.location.space.to_string(), path];
     if item.signer != Signer::Builtin {
         row.push(item.signer.to_string());
     }

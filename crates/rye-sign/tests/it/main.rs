@@ -1,6 +1,7 @@
 //! Tests of the public behaviour of the crate.
 
 mod chain;
+mod detached;
 mod draft;
 mod json;
 mod line;
