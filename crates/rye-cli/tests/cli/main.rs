@@ -43,6 +43,7 @@ mod mistakes;
 mod money;
 mod outcomes;
 mod owning;
+mod plain_files;
 mod programs;
 mod pruning;
 mod raising;
