@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    const FILES: [&str; 6] = [
+    const FILES: [&str; 7] = [
         ".ai/config/agent/limits.yaml",
         ".ai/directives/notes/index.md",
         ".ai/knowledge/style.md",

@@ -331,6 +331,45 @@ fn a_thread_goes_on_with_the_same_file() {
     fine(&session, "threads verify");
 }
 
+/// What a step brings into the thread has its file along, and the record has that, too.
+#[test]
+fn an_executed_directive_brings_its_file() {
+    let session = signed();
+    let index = read(&session, INDEX);
+    let ruled = "# Ruled\n\n```xml\n<directive name=\"ruled\" version=\"1.0.0\">\n  <metadata>\n    <description>Has rules.</description>\n    \
+         <category>notes</category>\n    <author>example</author>\n    <context><after file=\"AGENTS.md\" /></context>\n  </metadata>\n</directive>\n```\n";
+    session.put(".ai/directives/notes/ruled.md", ruled);
+    let index = index.replace("<before file=\"AGENTS.md\" />", "");
+    let index = index.replace(
+        "<process>",
+        "<process>\n<step name=\"rules\"><execute item_type=\"directive\" item_id=\"notes/ruled\" /></step>",
+    );
+    let index = index.replace(
+        "<permissions>",
+        "<permissions><execute><directive>notes.ruled</directive></execute>",
+    );
+    session.put(INDEX, &index);
+    session.put(
+        ".ai/config/agent/approval.yaml",
+        "ask:\n  - rye.execute.tool.rye.file-system.write\n",
+    );
+    fine(&session, "sign ITEMS");
+    check(&session, RUN, 4, &["waits"]);
+    let thread = session.thread();
+    let record = read(&session, &format!(".ai/threads/{thread}/transcript.jsonl"));
+    assert!(
+        record.contains("Use tabs.") && record.contains("\"id\":\"file:AGENTS.md\""),
+        "{record}"
+    );
+    fine(&session, &format!("approve {thread}"));
+    session.put("AGENTS.md", "Use spaces.\n");
+    fine(&session, "sign AGENTS.md");
+    check(&session, &format!("resume {thread}"), 3, &["knowledge `file:AGENTS.md`"]);
+    session.put("AGENTS.md", "Use tabs.\n");
+    fine(&session, "sign AGENTS.md");
+    fine(&session, &format!("resume {thread}"));
+}
+
 /// The signer of a file is a layer of the authority, as that of knowledge is.
 #[test]
 fn the_signer_may_grant_no_more_than_its_key() {
@@ -381,4 +420,24 @@ fn a_plain_file_is_nothing_but_context() {
     assert!(!found.contains("AGENTS"), "{found}");
     let listed = fine(&session, "list");
     assert!(!listed.contains("AGENTS"), "{listed}");
+}
+
+/// A revision has its own text of the file, and its own signature.
+#[cfg(feature = "git")]
+#[test]
+fn a_revision_is_compared_with_its_own_file() {
+    use crate::repository::commit_with;
+
+    let session = signed();
+    let project = session.project();
+    fs::write(project.join("other.md"), "Other.\n").unwrap();
+    commit_with(&project, "one", &["AGENTS.md", "other.md"]);
+    check(&session, "diff HEAD", 0, &["no difference"]);
+    session.put("AGENTS.md", "Use spaces.\n");
+    fine(&session, "sign AGENTS.md");
+    check(&session, "diff HEAD", 0, &["file:AGENTS.md", "-Use tabs.", "+Use spaces."]);
+    // Of a revision without it, the directive cannot be composed.
+    commit_with(&project, "two", &[]);
+    let said = session.rye("diff HEAD");
+    assert!(said.contains("AGENTS.md") && !said.contains("no difference"), "{said}");
 }

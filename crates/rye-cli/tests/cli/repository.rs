@@ -9,12 +9,23 @@ use gix::objs::tree::{Entry, EntryKind};
 
 /// Makes the project a repository when it is none, and its `.ai` folder the whole content of a new commit.
 pub(crate) fn commit(project: &Path, message: &str) {
+    commit_with(project, message, &[]);
+}
+
+/// Makes a commit of the project's `.ai` folder and of these files beside it.
+pub(crate) fn commit_with(project: &Path, message: &str, files: &[&str]) {
     let repository = match gix::open_opts(project, gix::open::Options::isolated()) {
         Ok(repository) => repository,
         Err(_) => gix::init(project).unwrap(),
     };
     let ai = tree(&repository, &project.join(".ai"));
-    let root = Tree { entries: vec![entry(".ai", EntryKind::Tree, ai)] };
+    let mut entries = vec![entry(".ai", EntryKind::Tree, ai)];
+    entries.extend(files.iter().map(|name| {
+        let bytes = fs::read(project.join(name)).unwrap();
+        entry(name, EntryKind::Blob, repository.write_blob(bytes).unwrap().detach())
+    }));
+    entries.sort();
+    let root = Tree { entries };
     record(&repository, message, repository.write_object(&root).unwrap().detach());
 }
 

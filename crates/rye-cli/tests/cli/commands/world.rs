@@ -131,6 +131,7 @@ fn broken(session: &Session) {
     session.put(".ai/directives/notes/twice.md", "# Neither this nor that\n");
     session.put(".ai/tools/notes/twice.yaml", "executor: nobody\n");
     session.put("garbage.txt", "This is no key.\n");
+    session.put(".ai/garbage.txt", "This is no item.\n");
     session.put(".ai/threads/registry.db", "This is no database, whatever its name says.\n");
 }
 

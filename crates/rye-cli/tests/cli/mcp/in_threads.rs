@@ -95,6 +95,28 @@ fn a_thread_signs_with_the_operator_s_key_or_not_at_all() {
     assert_eq!(left.unwrap(), text);
 }
 
+/// A plain file is context and nothing else (SPEC 17.3), whatever a thread is granted.
+#[test]
+fn a_thread_neither_signs_nor_reads_a_plain_file_as_an_item() {
+    let everything = "<sign><knowledge>*</knowledge></sign><load><knowledge>*</knowledge></load>\
+         <execute><knowledge>*</knowledge></execute>";
+    for tool in ["rye_sign", "rye_load", "rye_execute"] {
+        for id in ["file:AGENTS.md", "AGENTS.md", "AGENTS"] {
+            let session = Session::new();
+            session.put("AGENTS.md", "Use tabs.\n");
+            let mut arguments = json!({ "item_type": "knowledge", "item_id": id });
+            if tool == "rye_sign" {
+                arguments["sha256"] = sha256("Use tabs.\n");
+            }
+            put_caller(&session, everything, &[row("", tool, arguments)]);
+            let ran = ran(&session);
+            let is_refused = ran.ends_with("exit 1\n") || ran.ends_with("exit 3\n");
+            assert!(is_refused && !ran.contains("Use tabs."), "{tool} {id}: {ran}");
+            assert!(!session.project().join(".ai/signed").exists(), "{tool} {id}: {ran}");
+        }
+    }
+}
+
 /// What another key signed has the authority of that key, which no thread changes.
 #[test]
 fn a_thread_signs_nothing_that_another_key_signed() {
