@@ -432,12 +432,17 @@ fn a_revision_is_compared_with_its_own_file() {
     let project = session.project();
     fs::write(project.join("other.md"), "Other.\n").unwrap();
     commit_with(&project, "one", &["AGENTS.md", "other.md"]);
-    check(&session, "diff HEAD", 0, &["no difference"]);
+    check(&session, "diff notes/index --rev HEAD", 0, &["no difference"]);
     session.put("AGENTS.md", "Use spaces.\n");
     fine(&session, "sign AGENTS.md");
-    check(&session, "diff HEAD", 0, &["file:AGENTS.md", "-Use tabs.", "+Use spaces."]);
+    check(
+        &session,
+        "diff notes/index --rev HEAD",
+        0,
+        &["file:AGENTS.md", "-Use tabs.", "+Use spaces."],
+    );
     // Of a revision without it, the directive cannot be composed.
     commit_with(&project, "two", &[]);
-    let said = session.rye("diff HEAD");
+    let said = session.rye("diff notes/index --rev HEAD");
     assert!(said.contains("AGENTS.md") && !said.contains("no difference"), "{said}");
 }
