@@ -14,7 +14,7 @@ use super::{SignError, SignFileError, SignOptions, SignedFile, SigningStatus};
 use crate::project::Project;
 use crate::verify::item_name;
 
-/// The text of the file with a signature that is about to be, with its place.
+/// A plain file that is about to be signed, with the signature that it has now.
 pub(super) struct Signing {
     file: FilePath,
     /// The text of the plain file.

@@ -111,8 +111,8 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// When it is a link or lies behind one that leaves the `.ai` folder, is neither an item nor a plain file of the project, has what [`Finding::bars_signing`]
-    /// tells of, or cannot be written.
+    /// When it is a link or lies behind one that leaves the `.ai` folder, is neither an item nor a plain file of the project, has what
+    /// [`Finding::bars_signing`] tells of, or cannot be written.
     ///
     /// [`Finding::bars_signing`]: crate::Finding::bars_signing
     pub fn sign_file(

@@ -76,10 +76,13 @@ fn the_digest_covers_all_of_a_file() {
     assert_eq!(digest("Use tabs.\r\n"), digest("Use tabs.\n"));
 }
 
+/// A name, what is done in a world, and what the library says then.
+type Row<'r> = (&'r str, fn(&World), &'r str);
+
 #[test]
 fn refusals() {
     let unsigned = "project/AGENTS.md` is not verified\nunsigned: there is no signature; review the file and sign it with `rye sign`";
-    let rows: &[(&str, fn(&World), &str)] = &[
+    let rows: &[Row<'_>] = &[
         ("missing", |_| {}, "knowledge `file:AGENTS.md` not found; looked in `project`"),
         ("unsigned", |world| put(world, "AGENTS.md", "x"), &format!("`{unsigned}")),
         (
