@@ -1,5 +1,6 @@
 //! Items of Rye that come along with a skill or a plugin of directives (SPEC 17.4).
 
+use rye_parse::ContextContent;
 use rye_resolve::ItemId;
 use rye_sign::without_signature_line;
 use rye_types::ItemKind;
@@ -82,6 +83,29 @@ fn without_grants(
         "{before}<!-- The directive declared this. Nothing of it is granted:\n{}\n-->\n<permissions></permissions>{after}",
         comment(raw)
     ))
+}
+
+/// Says which items a directive names that do not come along with a skill.
+pub(super) fn name_needs(importer: &mut Importer, id: &ItemId) {
+    let drafts = importer.import.drafts.iter();
+    let text = drafts.rev().find(|draft| draft.id == *id).map(|draft| draft.text.clone());
+    let Some(directive) = text.and_then(|text| rye_parse::directive(&text).ok()) else { return };
+    let extended = directive.extends.iter().map(|id| format!("directive `{}`", id.value));
+    let context = directive.context.iter().filter_map(|entry| match &entry.value.content {
+        ContextContent::Knowledge(id) => Some(format!("knowledge `{id}`")),
+        ContextContent::File(path) => Some(format!("the file `{path}`")),
+        ContextContent::Inline(_) => None,
+    });
+    let path = format!("{}/{id}.md", ItemKind::Directive.folder());
+    for needed in extended.chain(context).filter(|needed| !needed.contains("`rye/")) {
+        importer.decide(&path, &format!("it needs {needed}, unless the project has that"));
+    }
+}
+
+/// Returns `true` for a trust document that comes along with a plugin.
+pub(super) fn is_trust_document(inside: &str) -> bool {
+    let below = inside.strip_prefix(PLUGIN_PROJECT).and_then(|path| path.strip_prefix("/trust/"));
+    below.is_some_and(|path| path.ends_with(".toml"))
 }
 
 /// The kind and id of a file in the folder of a plugin's items; `None` for one that is no item.

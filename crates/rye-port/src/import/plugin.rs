@@ -132,11 +132,20 @@ fn parts(importer: &mut Importer, source: &Source, folder: &str) -> Result<(), I
                 "",
                 "hooks of Rye have other events and actions; write them into `<hooks>`",
             ),
-            _ => importer.leave(
-                &file.path,
-                "",
-                "it is no skill, command, subagent or list of servers",
-            ),
+            _ if own::is_trust_document(inside) => {
+                importer.leave(
+                    &file.path,
+                    "",
+                    "`rye trust add` takes it, after you compared its fingerprint with its owner",
+                );
+            }
+            _ => {
+                importer.leave(
+                    &file.path,
+                    "",
+                    "it is no skill, command, subagent or list of servers",
+                );
+            }
         }
     }
     Ok(())

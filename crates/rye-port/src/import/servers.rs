@@ -114,6 +114,12 @@ fn one(importer: &mut Importer, mut fields: Fields, name: &str) {
         return;
     }
     fields.take("enabled");
+    let is_own = fields.peek("command").is_some_and(|command| command == "rye")
+        && fields.peek("args").is_some_and(|args| args[0] == "mcp");
+    if is_own {
+        importer.leave(&file, &place, "it is Rye itself, which needs no server of its own");
+        return;
+    }
     let name = server_name(importer, &file, &place, name);
     let mut server = Map::new();
     let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(|field| fields.text(field));

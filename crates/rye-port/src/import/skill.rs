@@ -101,7 +101,9 @@ fn of_directive(
     let reason =
         format!("it is the text of directive `{id}`, which `{}` beside it holds", own::DIRECTIVE);
     importer.leave(path, "", &reason);
-    own::read(importer, file, FORMAT, ItemKind::Directive, id)
+    own::read(importer, file, FORMAT, ItemKind::Directive, id.clone())?;
+    own::name_needs(importer, &id);
+    Ok(())
 }
 
 /// The fields that skills, subagents and commands share.

@@ -32,6 +32,10 @@ fn a_skill_with_its_directive_gives_it_back() {
     assert_eq!(import.drafts[0].path, "directives/notes/index.md");
     let left: Vec<&str> = import.left_out.iter().map(|row| row.field.as_str()).collect();
     assert_eq!(left, ["", "the signature", "<permissions>"]);
+    assert_eq!(
+        import.decisions[0].what,
+        "it needs directive `team/base`, unless the project has that"
+    );
 }
 
 #[test]
@@ -52,8 +56,13 @@ fn a_plugin_gives_back_the_items_of_its_folder() {
             "```yaml\nname: style\n```\n\nShort.\n",
         ),
         ("io.github.rye-os.rye/.ai/config/agent/hooks.yaml", "hooks: []\n"),
+        ("io.github.rye-os.rye/trust/0123456789abcdef.toml", "version = \"1\"\n"),
+        ("mcp.json", r#"{"mcpServers":{"rye":{"command":"rye","args":["mcp"]}}}"#),
     ]);
     let paths: Vec<&str> = import.drafts.iter().map(|draft| draft.path.as_str()).collect();
     assert_eq!(paths, ["directives/notes/index.md", "knowledge/notes/style.md"]);
-    assert!(import.left_out.iter().any(|row| row.file.ends_with("hooks.yaml")));
+    assert!(import.servers.is_empty(), "Rye needs no server of its own");
+    for file in ["hooks.yaml", ".toml", "mcp.json"] {
+        assert!(import.left_out.iter().any(|row| row.file.ends_with(file)), "{file}");
+    }
 }
