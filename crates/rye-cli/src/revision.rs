@@ -57,7 +57,7 @@ pub(crate) fn is_committed(_: &Path, _: &str) -> bool {
 pub(crate) fn checkout(_: &Path, revision: &str) -> Result<Checkout, Failure> {
     Err(Failure::usage(format!(
         "cannot read revision `{revision}`: this program was built without the feature `git`; \
-         `cargo install --path crates/rye-cli --features git` in its repository installs one with it"
+         `cargo install --path crates/rye-cli` in its repository installs one with it"
     )))
 }
 

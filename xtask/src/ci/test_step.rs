@@ -10,13 +10,14 @@ use std::{
 use crate::{process, tidy, workspace};
 use anyhow::{Context as _, anyhow};
 
-/// The tests of the features that are off by default. The whole workspace is named, so that what the first command built is used.
-const MORE: &str = "cargo test --workspace --features rye-cli/git,rye-cli/otel --bin rye --test cli -- revision telemetry";
+/// The tests of the feature that is off by default, and of a program without one that is on. The whole workspace is named, so that
+/// what the first command built is used.
+const MORE: &str = "cargo test --workspace --no-default-features --features rye-cli/engine,rye-cli/mcp,rye-cli/otel --bin rye --test cli -- without_git telemetry";
 
 /// The cases of each property, which are all; `.cargo/config.toml` has fewer.
 const ALL_CASES: &str = "256";
 
-/// Runs the test command of the README and the tests of more features, with whole sweeps and without updating snapshots. Fails if a
+/// Runs the test command of the README and the tests of other features, with whole sweeps and without updating snapshots. Fails if a
 /// test fails or if no test uses a snapshot.
 pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     let readme = fs::read_to_string(root.join("README.md"));

@@ -296,7 +296,7 @@ fn a_program_without_git_says_so_in_a_repository() {
     fs::create_dir(session.project().join(".git")).unwrap();
     let found = [
         "note git this program was built without the feature `git`, so it finds no committed threads and keys",
-        "`cargo install --path crates/rye-cli --features git` in its repository installs one with it; `git ls-files` lists what is committed",
+        "`cargo install --path crates/rye-cli` in its repository installs one with it; `git ls-files` lists what is committed",
     ];
     check(&session, &[], found, 0);
 }

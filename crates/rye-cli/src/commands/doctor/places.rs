@@ -128,7 +128,7 @@ pub(super) fn unread_repository(environment: &Environment) -> Option<Finding> {
         Finding::note(
             "git",
             "this program was built without the feature `git`, so it finds no committed threads and keys".to_owned(),
-            "`cargo install --path crates/rye-cli --features git` in its repository installs one with it; `git ls-files` lists what is committed",
+            "`cargo install --path crates/rye-cli` in its repository installs one with it; `git ls-files` lists what is committed",
         )
     })
 }
