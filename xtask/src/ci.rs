@@ -42,7 +42,7 @@ const STEPS: &[Step] = &[
         name: "features",
         action: Action::Command(
             &[],
-            "cargo clippy --workspace --features rye-cli/git,rye-cli/otel --all-targets -- -D warnings",
+            "cargo clippy --workspace --features rye-cli/otel --all-targets -- -D warnings",
         ),
     },
     Step {
@@ -52,6 +52,7 @@ const STEPS: &[Step] = &[
             "cargo doc --workspace --no-deps",
         ),
     },
+    Step { name: "workflows", action: Action::Own(e2e::workflows::run) },
     Step { name: "sdk", action: Action::Own(sdk::run) },
     Step { name: "transcript", action: Action::Own(transcript::run) },
     Step { name: "exported", action: Action::Own(e2e::exported::run) },

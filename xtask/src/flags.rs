@@ -17,6 +17,8 @@ Usage: cargo xtask TASK
                       run the fuzz targets, each for N seconds (10)
   e2e exported        validate what `rye export` writes with packages of PyPI
   e2e exports         read exported trajectories and receipts with packages of PyPI
+  e2e install         build the wheel and the Debian package in the profile `dist`, install them, run the quick start, the hooks
+                      of pre-commit and the scripts of action.yml (not part of `ci`)
   e2e llama           run whole threads against llama.cpp's server, which is built first (not part of `ci`)
   e2e neighbours      import files of other programs, from packages of npm and PyPI (not part of `ci`)
   e2e restate         run threads on a Restate server, with workers and servers that are killed
@@ -43,6 +45,7 @@ pub(crate) enum Task {
     Codegen(Mode),
     E2eExported,
     E2eExports,
+    E2eInstall,
     E2eLlama,
     E2eNeighbours,
     E2eRestate,
@@ -71,6 +74,7 @@ pub(crate) fn parse(arguments: &[String]) -> anyhow::Result<Task> {
         ["codegen", "--check"] => Ok(Task::Codegen(Mode::Check)),
         ["e2e", "exported"] => Ok(Task::E2eExported),
         ["e2e", "exports"] => Ok(Task::E2eExports),
+        ["e2e", "install"] => Ok(Task::E2eInstall),
         ["e2e", "llama"] => Ok(Task::E2eLlama),
         ["e2e", "neighbours"] => Ok(Task::E2eNeighbours),
         ["e2e", "restate"] => Ok(Task::E2eRestate),

@@ -57,6 +57,7 @@ fn run(task: Task, root: &Path) -> anyhow::Result<()> {
         Task::Codegen(mode) => codegen::run(root, mode),
         Task::E2eExported => e2e::exported::run(root),
         Task::E2eExports => e2e::exports::run(root),
+        Task::E2eInstall => e2e::install::run(root),
         Task::E2eLlama => e2e::llama::run(root),
         Task::E2eNeighbours => e2e::neighbours::run(root),
         Task::E2eRestate => e2e::restate::run(root),

@@ -11,7 +11,27 @@ const PAPERS: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-A
 
 /// Finds missing files, stale change logs and faulty manifests.
 pub(crate) fn check(packages: &[Package]) -> Vec<String> {
-    packages.iter().flat_map(|package| [manifest(package), papers(package)].concat()).collect()
+    let program = packages.iter().filter(|package| package.name == "rye-cli").flat_map(|package| {
+        let root = package.manifest_path.ancestors().nth(3).unwrap_or(&package.manifest_path);
+        let file = |name: &str| fs::read_to_string(root.join(name)).unwrap_or_default();
+        versions(&package.version, &file("pyproject.toml"), &file("docs/install.md"))
+    });
+    let each = packages.iter().flat_map(|package| [manifest(package), papers(package)].concat());
+    each.chain(program).collect()
+}
+
+/// Finds versions of the program that differ from that of its crate: in the project that pre-commit installs, and in the guide.
+fn versions(version: &str, hooks: &str, guide: &str) -> Vec<String> {
+    let lines = [
+        ("pyproject.toml", hooks, format!("version = \"{version}\"")),
+        ("pyproject.toml", hooks, format!("dependencies = [\"rye-cli=={version}\"]")),
+        ("docs/install.md", guide, format!("rev: rye-cli-v{version}")),
+        ("docs/install.md", guide, format!("- uses: rye-os/rye@rye-cli-v{version}")),
+        ("docs/install.md", guide, format!("sudo apt install ./rye-cli_{version}-1_amd64.deb")),
+    ];
+    let is_missing = |text: &str, line: &str| !text.lines().any(|found| found.trim() == line);
+    let missing = lines.iter().filter(|(_, text, line)| is_missing(text, line));
+    missing.map(|(file, _, line)| format!("`{file}` has no line `{line}`")).collect()
 }
 
 fn manifest(package: &Package) -> Vec<String> {
@@ -61,4 +81,22 @@ fn papers(package: &Package) -> Vec<String> {
         }
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::versions;
+
+    #[test]
+    fn each_place_that_names_another_version_is_found() {
+        let hooks = "version = \"0.2.0\"\ndependencies = [\"rye-cli==0.1.0\"]\n";
+        let guide = "    rev: rye-cli-v0.1.0\n      - uses: rye-os/rye@rye-cli-v0.2.0\n";
+        let found = versions("0.2.0", hooks, guide);
+        let expected = [
+            "`pyproject.toml` has no line `dependencies = [\"rye-cli==0.2.0\"]`",
+            "`docs/install.md` has no line `rev: rye-cli-v0.2.0`",
+            "`docs/install.md` has no line `sudo apt install ./rye-cli_0.2.0-1_amd64.deb`",
+        ];
+        assert_eq!(found, expected);
+    }
 }
