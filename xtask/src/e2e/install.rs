@@ -26,7 +26,7 @@ const BUILDERS: &str = "packaging/requirements.txt";
 const JUDGES: &str = "auditwheel==6.8.2 pre-commit==4.7.0";
 
 /// The package of `cargo deb`.
-const CARGO_DEB: &str = "cargo-deb@3.6.2";
+const CARGO_DEB: &str = "cargo-deb@3.8.0";
 
 /// The newest version of the C library that the program may need.
 const MOST_GLIBC: (u32, u32) = (2, 28);
@@ -80,6 +80,11 @@ fn requirements(list: &str) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the search path for programs, with a folder before those that are in it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the rule is for the crates; a task hands its own path on to the programs it starts"
+)]
 fn path_with(programs: &Path) -> anyhow::Result<String> {
     let before = env::var_os("PATH").unwrap_or_default();
     let folders = [programs.to_owned()].into_iter().chain(env::split_paths(&before));
