@@ -29,7 +29,7 @@ pub(super) fn read(
     importer.take(&path);
     let (mut fields, body) = importer.front_matter(file, FORMAT)?;
     if let Some(id) = own::take_mark(&mut fields) {
-        return of_directive(importer, source, folder, &path, id);
+        return of_directive(importer, source, folder, &path, &id);
     }
     let folder_name = folder.rsplit('/').next().filter(|name| !name.is_empty());
     let name = fields
@@ -89,7 +89,7 @@ fn of_directive(
     source: &Source,
     folder: &str,
     path: &str,
-    id: ItemId,
+    id: &ItemId,
 ) -> Result<(), ImportError> {
     let Some(file) = source.file(&join(folder, own::DIRECTIVE)) else {
         let reason = format!(
@@ -102,7 +102,7 @@ fn of_directive(
         format!("it is the text of directive `{id}`, which `{}` beside it holds", own::DIRECTIVE);
     importer.leave(path, "", &reason);
     own::read(importer, file, FORMAT, ItemKind::Directive, id.clone())?;
-    own::name_needs(importer, &id);
+    own::name_needs(importer, id);
     Ok(())
 }
 
