@@ -17,11 +17,11 @@ built="${CARGO_TARGET_DIR:-${PWD}/target}"
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' crates/rye-cli/Cargo.toml)"
 name="rye-${version}-${target}"
 
-words=(build --target "${target}" --out "${out}" --manifest-path crates/rye-cli/Cargo.toml)
+words=(build --target "${target}" --out "${out}")
 case "${target}" in
     *-linux-*) words+=(--zig --compatibility manylinux2014) ;;
 esac
-(cd packaging/pypi && maturin "${words[@]/#crates/../../crates}")
+(cd packaging/pypi && maturin "${words[@]}")
 
 program="${built}/${target}/dist/rye"
 if [[ "${target}" == *-windows-* ]]; then
