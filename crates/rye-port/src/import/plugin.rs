@@ -120,7 +120,13 @@ fn parts(importer: &mut Importer, source: &Source, folder: &str) -> Result<(), I
         importer.take(&file.path);
         let inside = file.path.strip_prefix(folder).unwrap_or(&file.path).trim_start_matches('/');
         let is_hook = inside.starts_with("hooks/") || inside.ends_with("hooks.json");
-        let part = recognise_file(inside, &file.bytes)
+        // The folder of a plugin says what a file is, also without front matter.
+        let by_folder = [("commands/", Format::ClaudeCommand), ("agents/", Format::ClaudeSubagent)]
+            .into_iter()
+            .find(|(folder, _)| inside.starts_with(folder) && inside.ends_with(".md"))
+            .map(|(_, format)| format);
+        let part = by_folder
+            .or_else(|| recognise_file(inside, &file.bytes))
             .map(|format| Found { format, path: file.path.clone() })
             .filter(|part| {
                 !matches!(part.format, Format::AgentPlugin | Format::AgentSkill | Format::Rules)
