@@ -25,6 +25,8 @@ pub(crate) struct Environment {
     global: Global,
     working_directory: Option<PathBuf>,
     project: Option<PathBuf>,
+    /// `--project` names the user space, which is no project.
+    names_user_space: bool,
     user: Option<PathBuf>,
     /// The system roots, or the reason why they are not known.
     system: Result<Vec<PathBuf>, String>,
@@ -45,7 +47,13 @@ impl Environment {
         let real = |path: PathBuf| real(&path);
         let user = user.map(real);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
-        let project = global.project.clone().map(real).or_else(found);
+        let named = global.project.clone().map(real);
+        // Who names the user space means what is in it, as who stands in it does.
+        let names_user_space = named
+            .as_ref()
+            .zip(user.as_ref())
+            .is_some_and(|(named, user)| is_same(named, user) && user.join(".ai").is_dir());
+        let project = if names_user_space { None } else { named.or_else(found) };
         let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let streams = is_stream && global.json;
         let system = match env::var_os("RYE_SYSTEM").filter(|paths| !paths.is_empty()) {
@@ -54,7 +62,16 @@ impl Environment {
             None => configured_system(user.as_deref()),
         };
         let system = system.map(|roots: Vec<PathBuf>| roots.into_iter().map(real).collect());
-        Self { global, working_directory, project, user, system, may_color, streams }
+        Self {
+            global,
+            working_directory,
+            project,
+            names_user_space,
+            user,
+            system,
+            may_color,
+            streams,
+        }
     }
 
     /// Returns a variable that configuration names, such as one with a provider's key.
@@ -153,7 +170,7 @@ impl Environment {
     /// Returns the folder whose items a command works on that names none: the project, or the user space in its own folder.
     pub(crate) fn items_folder(&self) -> Result<&Path, Failure> {
         match (&self.project, &self.user) {
-            (None, Some(user)) if self.is_in_user_space() => Ok(user),
+            (None, Some(user)) if self.names_user_space || self.is_in_user_space() => Ok(user),
             _ => self.project(),
         }
     }

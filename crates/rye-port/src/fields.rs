@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::report::Account;
+use crate::secrets;
 
 /// The fields of a mapping that no reader has taken yet.
 #[derive(Debug, Default)]
@@ -43,6 +44,17 @@ impl Fields {
         let text = scalar(self.values.get(name)?)?;
         self.values.shift_remove(name);
         Some(text)
+    }
+
+    /// Takes a field that is a list. A value of another form stays, and is left out at the end.
+    pub(crate) fn list(&mut self, name: &str) -> Option<Vec<Value>> {
+        if !self.values.get(name)?.is_array() {
+            return None;
+        }
+        match self.values.shift_remove(name)? {
+            Value::Array(values) => Some(values),
+            _ => None,
+        }
     }
 
     /// Takes a field that is a mapping, with its fields inside of it.
@@ -112,7 +124,7 @@ impl Fields {
             let reason = if value.is_null() {
                 "it is empty".to_owned()
             } else {
-                format!("no draft has a place for it; it says {}", short(value))
+                format!("no draft has a place for it; it says {}", shown(name, value))
             };
             account.leave(&self.file, &field, &reason);
         }
@@ -150,8 +162,32 @@ pub(crate) fn split_words(text: &str) -> Vec<String> {
     words.iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
-/// The beginning of a value, for a report.
-pub(crate) fn short(value: &Value) -> String {
+/// The beginning of the value of a field, for a report; nothing of one that looks like a secret.
+pub(crate) fn shown(name: &str, value: &Value) -> String {
+    if holds_secret(name, value) { "what looks like a secret".to_owned() } else { short(value) }
+}
+
+fn holds_secret(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.iter().any(|(name, value)| holds_secret(name, value)),
+        Value::Array(values) => values.iter().any(|value| holds_secret(name, value)),
+        Value::String(text) => {
+            let words = || text.split([' ', ',', '\n', '"']);
+            let is_behind_option = || {
+                words()
+                    .zip(words().skip(1))
+                    .any(|(option, _)| option.starts_with('-') && secrets::is_name(option))
+            };
+            secrets::is_name(name)
+                || words().any(|word| secrets::is_value(word) || secrets::is_assignment(word))
+                || is_behind_option()
+        }
+        _ => false,
+    }
+}
+
+/// The beginning of a value.
+fn short(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();
     match text.char_indices().nth(MOST) {

@@ -137,7 +137,13 @@ fn plugin_folder(file: &SourceFile) -> Option<(&str, Format)> {
         .or_else(|| file.path.strip_suffix("plugin.json"))?;
     let is_whole_name = folder.is_empty() || folder.ends_with('/');
     let manifest: Value = serde_json::from_slice(&file.bytes).ok()?;
-    let is_plugin = is_whole_name && manifest.get("name").is_some_and(Value::is_string);
+    let is_marked = file.path.contains(".claude-plugin/")
+        || manifest["$schema"].as_str().is_some_and(|schema| schema.contains("agent-plugins.org"));
+    // Plugins of other programs have an id and a type beside the name.
+    let is_other = ["id", "type", "main"].iter().any(|key| manifest.get(*key).is_some());
+    let is_plugin = is_whole_name
+        && manifest.get("name").is_some_and(Value::is_string)
+        && (is_marked || !is_other);
     is_plugin.then(|| (folder.trim_end_matches('/'), Format::AgentPlugin))
 }
 
@@ -175,7 +181,7 @@ const RULES_WITHOUT_EXTENSION: [&str; 4] =
     [".cursorrules", ".windsurfrules", ".clinerules", ".goosehints"];
 
 /// Files of rules by their names.
-const RULES: [&str; 9] = [
+const RULES: [&str; 8] = [
     "agents.md",
     "agent.md",
     "claude.md",
@@ -184,7 +190,6 @@ const RULES: [&str; 9] = [
     "copilot-instructions.md",
     "qwen.md",
     "warp.md",
-    "conventions.md",
 ];
 
 fn markdown(file: &SourceFile, name: &str, in_folder: &dyn Fn(&str) -> bool) -> Option<Format> {
@@ -204,7 +209,9 @@ fn markdown(file: &SourceFile, name: &str, in_folder: &dyn Fn(&str) -> bool) -> 
     if is_prompt.iter().any(|end| name.ends_with(end)) {
         return Some(Format::EditorPrompt);
     }
-    if in_folder(".claude/commands") || in_folder("commands") && has_front_matter(file) {
+    let is_page = in_folder("docs") || in_folder("doc");
+    if in_folder(".claude/commands") || in_folder("commands") && !is_page && has_front_matter(file)
+    {
         return Some(Format::ClaudeCommand);
     }
     let fields = front_matter::split(&file.text()?).fields;
@@ -212,13 +219,21 @@ fn markdown(file: &SourceFile, name: &str, in_folder: &dyn Fn(&str) -> bool) -> 
     if has("on") && (has("engine") || has("tools") || has("safe-outputs") || has("permissions")) {
         return Some(Format::GhAwWorkflow);
     }
-    if in_folder(".claude/agents") || (in_folder("agents") && has("name") && has("description")) {
+    if in_folder(".claude/agents")
+        || (in_folder("agents") && !is_page && has("name") && has("description"))
+    {
         return Some(Format::ClaudeSubagent);
     }
-    if in_folder(".ai/directives") || in_folder(".ai/knowledge") {
-        return (!fields.is_empty() && (has("id") || has("name"))).then_some(Format::Original);
+    if has("allowed-tools") || has("argument-hint") {
+        return Some(Format::ClaudeCommand);
     }
-    let is_subagent = has("name") && has("description") && (has("tools") || has("model"));
+    let is_original = has("version") || has("category") || has("id") || has("permissions");
+    let is_knowledge = in_folder(".ai/knowledge") && (has("id") || has("name"));
+    if in_folder(".ai/directives") && is_original || is_knowledge {
+        return Some(Format::Original);
+    }
+    let has_model = fields.get("model").is_some_and(Value::is_string);
+    let is_subagent = has("name") && has("description") && (has("tools") || has_model);
     is_subagent.then_some(Format::ClaudeSubagent)
 }
 
@@ -256,7 +271,8 @@ fn yaml(file: &SourceFile) -> Option<Format> {
     let is_crew = !members.is_empty()
         && members.values().all(|member| {
             let has = |name: &str| member.get(name).is_some();
-            (has("role") && has("goal")) || (has("description") && has("expected_output"))
+            (has("role") && has("goal") && has("backstory"))
+                || (has("description") && has("expected_output"))
         });
     is_crew.then_some(Format::CrewAi)
 }
@@ -273,7 +289,9 @@ fn json(file: &SourceFile, name: &str) -> Option<Format> {
         };
         let nested =
             members.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
-        if let Some(servers) = servers.or(nested) {
+        let is_other =
+            ["asyncapi", "openapi", "swagger"].iter().any(|key| members.contains_key(*key));
+        if let Some(servers) = servers.or(nested).filter(|_| !is_other) {
             let is_client = members.contains_key("mcpServers")
                 || name.contains("mcp")
                 || servers.values().any(is_server);

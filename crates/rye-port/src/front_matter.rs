@@ -55,7 +55,7 @@ fn parts(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The `key: value` lines of a text. Indented lines and list items below a key belong to it.
+/// The `key: value` lines of a text; empty if a line belongs to none, or if a key is there twice. Indented lines below a key belong to it.
 fn by_lines(metadata: &str) -> Map<String, Value> {
     let mut fields: Map<String, Value> = Map::new();
     let mut last: Option<String> = None;
@@ -69,17 +69,24 @@ fn by_lines(metadata: &str) -> Map<String, Value> {
             let quoted = ['"', '\'']
                 .into_iter()
                 .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
-            fields.insert(key.to_owned(), Value::String(quoted.unwrap_or(value).to_owned()));
-            last = Some(key.to_owned());
-        } else if let Some(Value::String(text)) = last.as_ref().and_then(|key| fields.get_mut(key))
-        {
-            let line = line.trim();
-            if !line.is_empty() {
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                text.push_str(line);
+            let value = Value::String(quoted.unwrap_or(value).to_owned());
+            if fields.insert(key.to_owned(), value).is_some() {
+                return Map::new();
             }
+            last = Some(key.to_owned());
+            continue;
+        }
+        let words = line.trim();
+        let belongs = line.starts_with([' ', '\t', '-']) || words.is_empty();
+        match last.as_ref().and_then(|key| fields.get_mut(key)) {
+            Some(Value::String(text)) if belongs => {
+                if !words.is_empty() {
+                    let gap = if text.is_empty() { "" } else { "\n" };
+                    text.push_str(&format!("{gap}{words}"));
+                }
+            }
+            _ if words.is_empty() => {}
+            _ => return Map::new(),
         }
     }
     fields

@@ -29,7 +29,7 @@ use crate::format::{Format, Found, recognise, recognise_file};
 use crate::front_matter;
 use crate::models;
 use crate::names;
-use crate::placing::Placed;
+use crate::placing::{Placed, Style, place};
 use crate::report::{Account, Asked, Carried, Decision, LeftOut, UNKNOWN};
 use crate::source::{Source, SourceFile};
 
@@ -61,8 +61,6 @@ pub struct ImportOptions {
     pub tier: String,
     /// The limits of directives whose source sets none: attributes of `<limits>` with their values.
     pub limits: Vec<(&'static str, String)>,
-    /// `true` if the drafts are for the user space, whose servers may be handed variables of the environment.
-    pub is_for_user: bool,
 }
 
 impl ImportOptions {
@@ -70,7 +68,7 @@ impl ImportOptions {
     #[must_use]
     pub fn new(author: &str, tier: &str, limits: Vec<(&'static str, String)>) -> Self {
         let (author, tier) = (author.to_owned(), tier.to_owned());
-        Self { target: None, to: None, author, tier, limits, is_for_user: false }
+        Self { target: None, to: None, author, tier, limits }
     }
 }
 
@@ -103,6 +101,12 @@ pub enum ImportError {
         "`{name}` has no form that is known; with `--as directive` or `--as knowledge`, its text becomes the body of one"
     )]
     Unknown {
+        /// The name of the source.
+        name: String,
+    },
+    /// It is an item of Rye.
+    #[error("`{name}` is an item of Rye already; copy it below `.ai`, and sign it")]
+    Own {
         /// The name of the source.
         name: String,
     },
@@ -164,7 +168,15 @@ pub fn import(source: &Source, options: &ImportOptions) -> Result<Import, Import
 /// The parts of a source. A file of no known form is one part if the caller says what to make of it.
 fn parts(source: &Source, options: &ImportOptions) -> Result<Vec<Found>, ImportError> {
     let found = recognise(source);
-    let unknown = || ImportError::Unknown { name: source.name().to_owned() };
+    let is_directive =
+        |file: &SourceFile| file.text().is_some_and(|text| rye_parse::directive(&text).is_ok());
+    let unknown = || {
+        let name = source.name().to_owned();
+        match source.files() {
+            [file] if is_directive(file) => ImportError::Own { name },
+            _ => ImportError::Unknown { name },
+        }
+    };
     match (found.is_empty(), options.target, source.files()) {
         (false, ..) => Ok(found),
         (true, Some(Target::Directive | Target::Knowledge), [file]) => {
@@ -305,6 +317,7 @@ impl Importer {
     pub(crate) fn directive(&self, id: ItemId, title: &str) -> DirectiveDocument {
         DirectiveDocument {
             name: None,
+            has_own_places: false,
             title: title.to_owned(),
             description: String::new(),
             version: "0.1.0".to_owned(),
@@ -352,6 +365,18 @@ impl Importer {
         limit: &'static str,
         value: &str,
     ) {
+        let is_number = match limit {
+            "spend" => value.parse::<f64>().is_ok_and(|number| number > 0.0 && number < 1e6),
+            _ => value.parse::<u64>().is_ok_and(|number| number > 0),
+        };
+        if !is_number {
+            self.leave(
+                file,
+                field,
+                &format!("`{value}` is no limit; the draft has that of the configuration"),
+            );
+            return;
+        }
         match document.limits.iter_mut().find(|(name, _)| *name == limit) {
             Some((_, known)) => value.clone_into(known),
             None => document.limits.push((limit, value.to_owned())),
@@ -377,6 +402,11 @@ impl Importer {
         }
         for input in placed.inputs {
             if document.inputs.iter().any(|known| known.name == input.name) {
+                self.carry(
+                    file,
+                    &format!("placeholder `{}`", input.source),
+                    &format!("the input `{}` of directive `{}`", input.name, document.id),
+                );
                 continue;
             }
             self.carry(
@@ -410,6 +440,7 @@ impl Importer {
     /// Keeps a directive as a draft.
     pub(crate) fn keep_directive(&mut self, mut document: DirectiveDocument, file: &str) {
         let path = format!("{}/{}.md", ItemKind::Directive.folder(), document.id);
+        self.mend_ports(&mut document, file);
         if document.description.trim().is_empty() {
             document.description = format!("{}.", document.title.trim_end_matches('.'));
             self.decide(
@@ -425,7 +456,7 @@ impl Importer {
             document.author = "unknown".to_owned();
         }
         if !document.asked.is_empty() {
-            self.decide(&path, "grant what it needs in `<permissions>`: a comment above it has what the source asks for");
+            self.decide(&path, "grant what it needs in `<permissions>`: a comment above it has what the source asks for, and `rye check` says which risk to acknowledge");
         }
         let draft = ImportedDraft::new(
             ItemKind::Directive,
@@ -435,6 +466,60 @@ impl Importer {
             file,
         );
         self.keep(draft);
+    }
+
+    /// Leaves out what an input cannot have: a name twice, values with a comma, and a default that does not fit.
+    fn mend_ports(&mut self, document: &mut DirectiveDocument, file: &str) {
+        // Descriptions of outputs have places, as a body has.
+        for output in document.outputs.iter_mut().filter(|_| !document.has_own_places) {
+            output.description = place(&output.description, Style::None, None).text;
+        }
+        let mut names = BTreeSet::new();
+        for input in &mut document.inputs {
+            let name = input.name.clone();
+            if !names.insert(name.clone()) {
+                let field = format!("input `{name}`");
+                self.leave(
+                    file,
+                    &field,
+                    "another input has this name, and both are one now; name one of them anew",
+                );
+            }
+            let is_bad = |value: &String| value.trim().is_empty() || value.contains(',');
+            if input.values.iter().any(is_bad) {
+                let values = input.values.join(" | ");
+                let field = format!("values of the input `{name}`");
+                self.leave(
+                    file,
+                    &field,
+                    &format!("no value of an enum is empty or has a comma; they were: {values}"),
+                );
+                input.values.clear();
+            }
+            let fits = |default: &String| {
+                let is_of_kind = match input.kind.as_str() {
+                    "integer" => default.parse::<i64>().is_ok(),
+                    "number" => default.parse::<f64>().is_ok(),
+                    "boolean" => default == "true" || default == "false",
+                    "array" => serde_json::from_str::<Vec<Value>>(default).is_ok(),
+                    "object" => serde_json::from_str::<Map<String, Value>>(default).is_ok(),
+                    _ => true,
+                };
+                is_of_kind && (input.values.is_empty() || input.values.contains(default))
+            };
+            if let Some(default) = input.default.take_if(|default| !fits(default)) {
+                let field = format!("default of the input `{name}`");
+                self.leave(
+                    file,
+                    &field,
+                    &format!("`{default}` does not fit the type or the values"),
+                );
+            }
+        }
+        let mut known = BTreeSet::new();
+        document.inputs.retain(|input| known.insert(input.name.clone()));
+        let mut known = BTreeSet::new();
+        document.outputs.retain(|output| known.insert(output.name.clone()));
     }
 
     /// Keeps a knowledge entry as a draft.
@@ -490,7 +575,7 @@ impl Importer {
         match rye_parse::config(&text, extension) {
             Ok(Value::Object(values)) => Ok(Fields::new(&file.path, values)),
             Ok(_) => Err(unreadable(file, format, "it is no mapping")),
-            Err(error) => Err(unreadable(file, format, &error.to_string())),
+            Err(error) => Err(unreadable(file, format, &problems(&error))),
         }
     }
 
@@ -538,7 +623,13 @@ fn read_back(draft: &ImportedDraft) -> Result<(), ImportError> {
         ItemKind::Tool => rye_parse::tool(&draft.text, extension).map(drop),
         ItemKind::Config => rye_parse::config(&draft.text, extension).map(drop),
     };
-    read.map_err(|error| unfit(draft, error.to_string()))
+    read.map_err(|error| unfit(draft, problems(&error)))
+}
+
+/// The problems of a file, each with its line.
+pub(crate) fn problems(error: &rye_parse::ParseError) -> String {
+    let problems = error.problems().iter().map(|problem| problem.kind.to_string());
+    problems.collect::<Vec<_>>().join("; ")
 }
 
 fn unfit(draft: &ImportedDraft, reason: String) -> ImportError {

@@ -16,6 +16,7 @@ mod models;
 mod names;
 mod placing;
 mod report;
+mod secrets;
 mod source;
 
 pub use document::servers::{ServersError, with_servers};

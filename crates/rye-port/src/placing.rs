@@ -58,7 +58,8 @@ pub(crate) fn place(text: &str, style: Style, names: Option<&[String]>) -> Place
         match found.what {
             What::Unmeant => {
                 let markup = text.get(found.span.clone()).unwrap_or_default().to_owned();
-                if !placed.unmeant.contains(&markup) {
+                // A report of a hundred rows tells enough of one text.
+                if placed.unmeant.len() < 100 && !placed.unmeant.contains(&markup) {
                     placed.unmeant.push(markup);
                 }
                 // Its parts may be what Rye takes for a placeholder.
@@ -76,8 +77,10 @@ pub(crate) fn place(text: &str, style: Style, names: Option<&[String]>) -> Place
             }
         }
     }
+    edits.sort_by_key(|(span, _)| span.start);
     let is_edited = |span: &Range<usize>| {
-        edits.iter().any(|(edit, _)| edit.start < span.end && span.start < edit.end)
+        let first = edits.partition_point(|(edit, _)| edit.end <= span.start);
+        edits.get(first).is_some_and(|(edit, _)| edit.start < span.end)
     };
     let kept: Vec<(Range<usize>, String)> = placeholders(text)
         .into_iter()
@@ -117,11 +120,20 @@ fn scan(text: &str, style: Style) -> Vec<Found> {
             );
             found
         }
-        Style::Mustache => between(text, "{{", "}}", mustache),
+        Style::Mustache => {
+            let names = loop_variables(text);
+            let mut found = between(text, "{{", "}}", |inside| mustache(inside, &names));
+            found.extend(between(text, "{%", "%}", |_| Some(What::Unmeant)));
+            found.sort_by_key(|found| found.span.start);
+            found
+        }
         Style::Braces => between(text, "{", "}", plain_name),
         Style::EditorInput => between(text, "${", "}", editor_input),
         Style::Expressions => between(text, "${{", "}}", |inside| {
-            Some(plain_name(inside.trim()).unwrap_or(What::Unmeant))
+            // A secret of the runner is no input: it would stand in the prompt and in the record.
+            let name = inside.trim();
+            let input = plain_name(name).filter(|_| !name.starts_with("secrets."));
+            Some(input.unwrap_or(What::Unmeant))
         }),
     }
 }
@@ -130,11 +142,13 @@ fn scan(text: &str, style: Style) -> Vec<Found> {
 fn between(text: &str, open: &str, close: &str, read: impl Fn(&str) -> Option<What>) -> Vec<Found> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(start) = text.get(at..).and_then(|rest| rest.find(open)) {
+    // No place ends after the last mark.
+    let last = text.rfind(close).unwrap_or(0);
+    while let Some(start) = text.get(at..last).and_then(|rest| rest.find(open)) {
         let start = at + start;
         let inside = start + open.len();
         let rest = text.get(inside..).unwrap_or_default();
-        let line = rest.split('\n').next().unwrap_or_default();
+        let line = window(rest).split('\n').next().unwrap_or_default();
         let Some(length) = line.find(close) else {
             at = inside;
             continue;
@@ -151,13 +165,40 @@ fn between(text: &str, open: &str, close: &str, read: impl Fn(&str) -> Option<Wh
     found
 }
 
+/// The beginning of a text, in which a place ends.
+pub(crate) fn window(text: &str) -> &str {
+    const LONGEST: usize = 512;
+    let end = (0..=LONGEST.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
+
 /// A name alone is an input; blocks, helpers and filters are other markup.
-fn mustache(inside: &str) -> Option<What> {
+fn mustache(inside: &str, loop_variables: &[&str]) -> Option<What> {
     // The third brace of `{{{name}}}` belongs to it.
     let trimmed = inside.trim().trim_start_matches('{').trim();
     // Words of the language, which mean something inside of a block alone.
-    let is_word = ["this", "else", "history", "loop", "end"].contains(&trimmed);
+    let name = trimmed.split('.').next().unwrap_or_default();
+    let is_word = ["this", "else", "history", "loop", "end"].contains(&name)
+        || loop_variables.contains(&name);
     Some(plain_name(trimmed).filter(|_| !is_word).unwrap_or(What::Unmeant))
+}
+
+/// The names that blocks declare: `{% for NAME in … %}`, `{% set NAME = … %}`, `{{#each … as |NAME|}}`.
+fn loop_variables(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for block in text.split("{%").skip(1) {
+        let inside = block.split("%}").next().unwrap_or_default().trim_start_matches('-').trim();
+        let declared = inside.strip_prefix("for ").and_then(|rest| rest.split(" in ").next());
+        let declared = declared.or_else(|| inside.strip_prefix("set ")?.split('=').next());
+        names.extend(declared.into_iter().flat_map(|names| names.split(',')).map(str::trim));
+    }
+    for block in text.split("{{#").skip(1) {
+        let inside = block.split("}}").next().unwrap_or_default();
+        if let Some((_, declared)) = inside.split_once("as |") {
+            names.extend(declared.split(['|', ' ']).filter(|name| !name.is_empty()));
+        }
+    }
+    names
 }
 
 fn plain_name(inside: &str) -> Option<What> {
@@ -189,7 +230,7 @@ fn dollar_words(text: &str) -> Vec<Found> {
         let rest = text.get(start + 1..).unwrap_or_default();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (source, length) = if let Some(after) = rest.strip_prefix("ARGUMENTS") {
-            match after.strip_prefix('[').and_then(|after| after.split_once(']')) {
+            match after.strip_prefix('[').and_then(|after| window(after).split_once(']')) {
                 Some((place, _)) if place.parse::<u8>().is_ok() => {
                     let place = place.parse::<u8>().map_or(1, |place| u16::from(place) + 1);
                     (place.to_string(), "ARGUMENTS[]".len() + after.find(']').unwrap_or(0) - 1)
@@ -197,7 +238,7 @@ fn dollar_words(text: &str) -> Vec<Found> {
                 _ if after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') => continue,
                 _ => ("arguments".to_owned(), "ARGUMENTS".len()),
             }
-        } else if (1..=2).contains(&digits) && !is_price(rest, digits) {
+        } else if digits == 1 && !is_price(rest, digits) {
             (rest.get(..digits).unwrap_or_default().to_owned(), digits)
         } else {
             continue;

@@ -5,13 +5,13 @@ mod writing;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rye::parse::Directive;
+use rye::parse::{ContextContent, Directive};
 use rye::port::{
     Access, ExportedFile, ExportedSkill, LeftOut, PluginFacts, PluginName, agents_section,
     left_out, plugin, skill, skill_names, subagent,
 };
 use rye::primary::needed_items;
-use rye::resolve::{ExtendsChain, ItemId};
+use rye::resolve::{ExtendsChain, FilePath, ItemId};
 use rye::sign::{KeyId, Provenance};
 use rye::types::{ItemKind, ReturnStyle};
 use rye::{Explained, Lock, PlanRequest, Rye, Signer};
@@ -135,6 +135,17 @@ impl Verified {
 
     fn directive(&self) -> &Directive {
         self.chain.leaf().content.value()
+    }
+
+    /// The plain files of the project that the context of the chain names.
+    fn plain_files(&self) -> Vec<FilePath> {
+        let links = self.chain.root_first().map(|link| link.content.value());
+        let entries = links.flat_map(|link| &link.context);
+        let path = |entry: &ContextContent| match entry {
+            ContextContent::File(path) => path.parse().ok(),
+            ContextContent::Inline(_) | ContextContent::Knowledge(_) => None,
+        };
+        entries.filter_map(|entry| path(&entry.value.content)).collect()
     }
 
     fn access(&self) -> Access<'_> {
@@ -286,6 +297,22 @@ fn own_files(
             }
         }
     }
+    for verified in exported {
+        for file in verified.plain_files() {
+            let item = rye.library().file(&file)?;
+            if let Provenance::Signed(signature) = item.content.provenance() {
+                if !keys.contains(signature.key_id()) {
+                    keys.push(signature.key_id().clone());
+                }
+                let project = environment.project()?;
+                let signature = read_text(&project.join(file.signature()))?;
+                files.push(ExportedFile::new(file.as_str(), &*item.source));
+                files.push(ExportedFile::new(file.signature(), signature));
+            }
+        }
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files.dedup_by(|one, other| one.path == other.path);
     let documents = trust::documents_to_hand_on(&keys, environment)?;
     files.extend(
         keys.iter()

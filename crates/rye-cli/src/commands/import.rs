@@ -110,7 +110,6 @@ fn options(arguments: &Arguments, environment: &Environment) -> Result<ImportOpt
     let mut options = ImportOptions::new(&author, class.tier(), limits.into());
     options.target = arguments.target.map(Kind::target);
     options.to.clone_from(&arguments.to);
-    options.is_for_user = environment.items_are_of_user();
     Ok(options)
 }
 
@@ -140,7 +139,9 @@ fn files_of(imported: &Import, folder: &Path) -> Result<Vec<Written>, Failure> {
         let text = with_servers(old.as_deref(), &imported.servers).map_err(|error| {
             Failure::failed(format!("`{}` stays as it is: {error}", path.display()))
         })?;
-        files.push(Written { path, text, old });
+        if old.as_ref() != Some(&text) {
+            files.push(Written { path, text, old });
+        }
     }
     Ok(files)
 }
@@ -182,10 +183,7 @@ fn write(files: &[Written]) -> Result<(), Failure> {
             None => create(&file.path, &file.text),
         };
         if let Err(failure) = written {
-            for path in made {
-                // The failure that is told is the one of the write.
-                let _ = fs::remove_file(path);
-            }
+            made.into_iter().for_each(remove);
             return Err(failure);
         }
         if file.old.is_none() {
@@ -195,14 +193,26 @@ fn write(files: &[Written]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes a new file; nothing of it stays if that fails.
 fn create(path: &Path, text: &str) -> Result<(), Failure> {
     let written = || {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
+        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        file.write_all(text.as_bytes()).inspect_err(|_| remove(path))
     };
     written().map_err(|source| Failure::io("write", path, &source))
+}
+
+/// Removes a file that was made for nothing, and the folders that are empty without it. The failure that is told is the one of the write.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+    for folder in path.ancestors().skip(1).take_while(|folder| !folder.ends_with(".ai")) {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
 }
 
 fn tell(imported: &Import, files: &[Written], is_dry: bool, environment: &Environment) {

@@ -95,16 +95,24 @@ fn servers_are_added_to_those_that_are_there() {
     insta::assert_snapshot!(fs::read_to_string(servers).unwrap());
 }
 
-/// A variable is for a server of the user space alone.
+/// `--project ~` means the user space, and no server is handed a variable by an import.
 #[test]
-fn servers_of_the_user_space_name_their_variables() {
+fn servers_of_the_user_space_ask_for_their_variables() {
     let session = Session::new();
     session.put("client.json", CLIENT);
     fs::create_dir(session.home().join(".ai")).unwrap();
-    session.rye("import client.json --project ../home");
+    let told = session.rye("import client.json --project ../home");
+    assert!(told.contains("variables: [\"TICKETS_TOKEN\"]"), "{told}");
     let servers = session.home().join(".ai/config/mcp/servers.yaml");
-    let text = fs::read_to_string(servers).unwrap();
-    assert!(text.contains("variables: [TICKETS_TOKEN]") && !text.contains("abc-123"), "{text}");
+    assert_eq!(
+        fs::read_to_string(&servers).unwrap(),
+        "servers:\n  tickets:\n    command: tickets-mcp\n"
+    );
+    let with_variable =
+        "servers:\n  tickets:\n    command: tickets-mcp\n    variables: [TICKETS_TOKEN]\n";
+    fs::write(servers, with_variable).unwrap();
+    let checked = session.rye("check --project ../home");
+    assert!(checked.contains("0 errors"), "{checked}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub(crate) struct DirectiveDocument {
     pub(crate) id: ItemId,
     /// The name, if it is not the last segment of the id.
     pub(crate) name: Option<String>,
+    /// Its texts have the placeholders of Rye.
+    pub(crate) has_own_places: bool,
     pub(crate) title: String,
     pub(crate) description: String,
     pub(crate) version: String,

@@ -8,8 +8,8 @@ use super::manifest::yaml;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServersError {
-    /// The file has servers of the same names.
-    #[error("it has {} already; rename one of each, or take the old ones out", names.join(", "))]
+    /// The file has other servers of the same names.
+    #[error("it has another {} already; rename one of each, or take the old ones out", names.join(", "))]
     Taken {
         /// The names, in backticks.
         names: Vec<String>,
@@ -41,10 +41,19 @@ pub fn with_servers(
         return Err(no_place());
     };
     let known = expected.get("servers").and_then(Value::as_object);
-    let names = servers.keys().filter(|name| known.is_some_and(|known| known.contains_key(*name)));
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let other = |(name, server): &(&String, &Value)| {
+        known.and_then(|known| known.get(*name)).is_some_and(|known| known != *server)
+    };
+    let names: Vec<String> =
+        servers.iter().filter(other).map(|(name, _)| format!("`{name}`")).collect();
     if !names.is_empty() {
         return Err(ServersError::Taken { names });
+    }
+    let is_new = |name: &str| known.is_none_or(|known| !known.contains_key(name));
+    let mut servers = servers.clone();
+    servers.retain(|name, _| is_new(name));
+    if servers.is_empty() {
+        return Ok(existing.to_owned());
     }
     let is_empty = known.is_none_or(Map::is_empty);
     let mut text = existing.trim_end().to_owned();

@@ -11,7 +11,16 @@ use crate::report::LeftOut;
 pub fn left_out(file: &str, chain: &[&Directive], access: Access<'_>) -> Vec<LeftOut> {
     let has = |part: fn(&Directive) -> bool| chain.iter().any(|link| part(link));
     let is_text = matches!(access, Access::Text(_));
+    let has_live = match access {
+        Access::Text(text) => text.contains("!`") || text.contains("$ARGUMENTS"),
+        _ => false,
+    };
     let parts = [
+        (
+            "protection of the text",
+            has_live,
+            "some agents run what stands in !`…` and fill `$ARGUMENTS` when they load a skill; take both out of the directive",
+        ),
         (
             "signature",
             is_text,

@@ -25,6 +25,10 @@ pub(super) fn claude(importer: &mut Importer, file: &SourceFile) -> Result<(), I
     leave_files(importer, file, &body);
     importer.body(&mut document, &file.path, place(&body, Style::Arguments, None));
     skill::describe_arguments(importer, &mut fields, &mut document);
+    if document.inputs.len() > 1 {
+        let path = format!("directives/{}.md", document.id);
+        importer.decide(&path, "its inputs are given each by itself: no text is split into words");
+    }
     skill::common(importer, &mut fields, &mut document);
     for field in ["disable-model-invocation", "context", "agent", "hooks", "user-invocable"] {
         fields.leave(importer, field, "it steers the other program");

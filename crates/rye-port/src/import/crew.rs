@@ -82,6 +82,7 @@ fn task(importer: &mut Importer, fields: &mut Fields, name: &str) {
     );
     document.description = format!("{}.", names::title(name));
     importer.body(&mut document, &file, place(&text, Style::Braces, None));
+    document.has_own_places = true;
     if let Some(expected) = fields.text("expected_output") {
         let placed = place(expected.trim(), Style::Braces, None);
         document.outputs.push(OutputPart {

@@ -116,28 +116,27 @@ fn script(importer: &mut Importer, file: &SourceFile, extension: &str) -> Result
         "py" => ("#", "#!/usr/bin/env python3"),
         _ => ("//", "#!/usr/bin/env node"),
     };
-    let is_signature = |line: &str| {
-        let line = line.trim_start_matches(mark).trim();
-        line.starts_with("rye:signed:")
-            || line.starts_with("rye:validated:")
-            || line.starts_with("kiwi-mcp:")
-    };
-    let body: String = text
-        .split_inclusive('\n')
-        .filter(|line| !is_signature(line) && !line.starts_with("#!"))
-        .collect();
-    if text.lines().any(is_signature) {
+    let unsigned = rye_sign::without_signature_line(&text);
+    let first_line = unsigned.split_once('\n').map_or(unsigned.as_str(), |(line, _)| line);
+    // An old form of the signature, which is a comment of the first line.
+    let is_old = [" rye:validated:", " kiwi-mcp:"].iter().any(|mark| first_line.contains(mark));
+    if unsigned != text || is_old {
         importer.leave(
             &file.path,
             "rye:signed",
             "a signature is for the bytes that it was made for; sign the draft",
         );
     }
+    let body = if is_old || first_line.starts_with("#!") {
+        unsigned.split_once('\n').map_or("", |(_, rest)| rest)
+    } else {
+        unsigned.as_str()
+    };
     let lines: String =
         yaml(&Value::Object(header), 0).lines().map(|line| format!("{mark} {line}\n")).collect();
     let mut draft = format!("{interpreter}\n{mark} /// rye\n{lines}{mark} ///\n{body}");
     if extension == "py" && !body.contains("__main__") {
-        draft = with_main(&draft, &body);
+        draft = with_main(&draft, body);
         importer.carry(
             &file.path,
             "execute()",
@@ -378,6 +377,7 @@ fn directive(importer: &mut Importer, file: &SourceFile) -> Result<(), ImportErr
         }
     }
     // Its placeholders are Rye's.
+    document.has_own_places = true;
     importer.body_as_it_is(&mut document, &file.path, &body);
     skill::common(importer, &mut fields, &mut document);
     fields.finish(importer);

@@ -40,6 +40,11 @@ pub(super) fn read(
     id: ItemId,
 ) -> Result<(), ImportError> {
     importer.take(&file.path);
+    if id.as_str().starts_with("rye/") {
+        let reason = format!("{kind} `{id}` comes with Rye, and a source replaces nothing of it");
+        importer.leave(&file.path, "", &reason);
+        return Ok(());
+    }
     let text = importer.text(file, format)?;
     let extension = file.path.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned();
     let plain = without_signature_line(&text);
@@ -51,7 +56,7 @@ pub(super) fn read(
         );
     }
     let plain = match kind {
-        ItemKind::Directive => without_grants(importer, file, format, &plain)?,
+        ItemKind::Directive => without_grants(importer, file, format, &plain, &id)?,
         _ => plain,
     };
     importer.carry(&file.path, "the whole file", &format!("{kind} `{id}`"));
@@ -65,24 +70,62 @@ fn without_grants(
     file: &SourceFile,
     format: Format,
     text: &str,
+    id: &ItemId,
 ) -> Result<String, ImportError> {
     let directive =
         rye_parse::directive(text).map_err(|error| unreadable(file, format, &error.to_string()))?;
-    let Some(permissions) = directive.permissions.filter(|it| !it.value.entries.is_empty()) else {
-        return Ok(text.to_owned());
+    let declared = directive.permissions.as_ref();
+    let (range, raw) = match declared {
+        Some(permissions) => (permissions.span.clone(), permissions.value.raw.clone()),
+        None => (place_of_permissions(text, directive.name.span.start), String::new()),
     };
-    let raw = &permissions.value.raw;
-    let before = text.get(..permissions.span.start).unwrap_or_default();
-    let after = text.get(permissions.span.end..).unwrap_or_default();
-    importer.leave(
-        &file.path,
-        "<permissions>",
-        "nothing foreign becomes a grant; a comment in the draft has the declaration",
-    );
-    Ok(format!(
-        "{before}<!-- The directive declared this. Nothing of it is granted:\n{}\n-->\n<permissions></permissions>{after}",
-        comment(raw)
-    ))
+    if !directive.hooks.is_empty() {
+        let path = format!("{}/{id}.md", ItemKind::Directive.folder());
+        importer.decide(
+            &path,
+            "read its `<hooks>`: what they do needs permissions, which it does not have",
+        );
+    }
+    if directive.limits != rye_parse::Limits::default() {
+        let path = format!("{}/{id}.md", ItemKind::Directive.folder());
+        importer.decide(&path, "read its `<limits>`, which are as the source has them");
+    }
+    let before = text.get(..range.start).unwrap_or_default();
+    let after = text.get(range.end..).unwrap_or_default();
+    let comment = if raw.is_empty()
+        || declared
+            .is_some_and(|it| it.value.entries.is_empty() && it.value.acknowledged.is_empty())
+    {
+        String::new()
+    } else {
+        importer.leave(
+            &file.path,
+            "<permissions>",
+            "nothing foreign becomes a grant; a comment in the draft has the declaration",
+        );
+        format!(
+            "<!-- The directive declared this. Nothing of it is granted:\n{}\n-->\n",
+            comment(&raw)
+        )
+    };
+    let draft = format!("{before}{comment}<permissions></permissions>{after}");
+    let is_empty =
+        |it: &rye_parse::Permissions| it.entries.is_empty() && it.acknowledged.is_empty();
+    let read = rye_parse::directive(&draft).ok();
+    match read.and_then(|directive| directive.permissions) {
+        Some(permissions) if is_empty(&permissions.value) => Ok(draft),
+        _ => Err(unreadable(file, format, "its `<permissions>` cannot be taken out")),
+    }
+}
+
+/// The place for the permissions of a directive that declares none: at the start of its metadata.
+fn place_of_permissions(text: &str, name: usize) -> std::ops::Range<usize> {
+    let rest = text.get(name..).unwrap_or_default();
+    let place = match rest.find("<metadata>") {
+        Some(at) => name + at + "<metadata>".len(),
+        None => name + rest.find('>').map_or(rest.len(), |end| end + 1),
+    };
+    place..place
 }
 
 /// Says which items a directive names that do not come along with a skill.

@@ -113,6 +113,11 @@ fn parts(importer: &mut Importer, source: &Source, folder: &str) -> Result<(), I
             own::read(importer, file, FORMAT, kind, id)?;
         }
     }
+    // A skill at the root of the plugin has no folder of its own.
+    let root = join(folder, "SKILL.md");
+    if skills.is_empty() && source.file(&root).is_some() {
+        skill::read(importer, source, folder)?;
+    }
     for file in source.files().iter().filter(below) {
         if importer.is_taken(&file.path) {
             continue;

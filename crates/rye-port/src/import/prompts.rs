@@ -7,7 +7,7 @@ use crate::document::directive::{ContextPart, ContextText, DirectiveDocument, In
 use crate::fields::{Fields, scalar};
 use crate::format::Format;
 use crate::names;
-use crate::placing::{Placed, Style, place};
+use crate::placing::{Placed, Style, place, window};
 use crate::report::Account as _;
 use crate::source::SourceFile;
 
@@ -71,8 +71,12 @@ pub(super) fn dotprompt(importer: &mut Importer, file: &SourceFile) -> Result<()
             let schema = json_schema(&schema);
             recipe::inputs(importer, &file.path, "input.schema", &schema, &mut document);
         }
-        if let Some(Value::Object(defaults)) = defaults {
-            set_defaults(importer, &file.path, "input.default", &defaults, &mut document);
+        match defaults {
+            Some(Value::Object(defaults)) => {
+                set_defaults(importer, &file.path, "input.default", &defaults, &mut document);
+            }
+            Some(_) => importer.leave(&file.path, "input.default", "it is no mapping"),
+            None => {}
         }
         input.finish(importer);
     }
@@ -127,7 +131,9 @@ pub(super) fn prompty(importer: &mut Importer, file: &SourceFile) -> Result<(), 
             recipe::outputs(importer, &file.path, field, &property_schema(&outputs), &mut document);
         }
     }
-    if let Some(Value::Object(sample)) = fields.take("sample") {
+    let sample = fields.peek("sample").cloned();
+    if let Some(Value::Object(sample)) = sample {
+        fields.take("sample");
         for (name, value) in &sample {
             let input = names::input(name);
             let field = format!("sample.{name}");
@@ -206,8 +212,9 @@ fn roles<'t>(
 fn helper(text: &str) -> Option<(usize, String, &str)> {
     text.match_indices("{{").find_map(|(at, open)| {
         let inside = text.get(at + open.len()..)?;
-        let (helper, behind) = inside.split_once("}}")?;
-        let role = helper.trim().strip_prefix("role")?;
+        let length = window(inside).find("}}")?;
+        let behind = inside.get(length + "}}".len()..)?;
+        let role = inside.get(..length)?.trim().strip_prefix("role")?;
         let role = role.starts_with([' ', '\t']).then(|| role.trim().trim_matches(['"', '\'']))?;
         Some((at, role.to_owned(), behind))
     })

@@ -75,7 +75,7 @@ fn author(importer: &mut Importer, fields: &mut Fields, document: &mut Directive
 
 fn parameters(importer: &mut Importer, fields: &mut Fields, document: &mut DirectiveDocument) {
     let file = fields.file().to_owned();
-    let Some(Value::Array(parameters)) = fields.take("parameters") else { return };
+    let Some(parameters) = fields.list("parameters") else { return };
     for (place, parameter) in parameters.into_iter().enumerate() {
         let Value::Object(parameter) = parameter else {
             importer.leave(&file, &format!("parameters.{place}"), "it is no mapping");
@@ -120,7 +120,7 @@ fn extensions(
     document: &mut DirectiveDocument,
 ) -> Result<(), ImportError> {
     let file = fields.file().to_owned();
-    let Some(Value::Array(extensions)) = fields.take("extensions") else { return Ok(()) };
+    let Some(extensions) = fields.list("extensions") else { return Ok(()) };
     for (place, extension) in extensions.into_iter().enumerate() {
         let prefix = format!("extensions.{place}");
         let Value::Object(values) = extension else {

@@ -49,9 +49,10 @@ pub(super) fn knowledge(
     let mut what =
         "name it in the `<context>` of the directives that need it: nothing reads it by itself"
             .to_owned();
-    if format == Format::Rules && file.name().ends_with(".md") {
+    let begins = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    if format == Format::Rules && file.path.split('/').all(begins) {
         what += &format!(
-            "; a directive of the project can also name the file itself, with `<before file=\"{}\" />`",
+            "; a directive can also name the file itself, with `<before file=\"{}\" />`, if it lies there in the project",
             file.path
         );
     }

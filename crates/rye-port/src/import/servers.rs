@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{ImportError, Importer, unreadable};
-use crate::fields::{Fields, scalar};
+use crate::fields::{Fields, scalar, shown};
 use crate::format::{Format, SERVER_MEMBERS, json_value};
 use crate::names;
 use crate::report::Account as _;
 use crate::report::Asked;
+use crate::secrets;
 use crate::source::SourceFile;
 
 const FORMAT: Format = Format::McpServers;
@@ -114,7 +115,9 @@ fn one(importer: &mut Importer, mut fields: Fields, name: &str) {
         return;
     }
     fields.take("enabled");
-    let is_own = fields.peek("command").is_some_and(|command| command == "rye")
+    let command = fields.peek("command").and_then(Value::as_str).unwrap_or_default();
+    let called = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    let is_own = called.trim_end_matches(".exe") == "rye"
         && fields.peek("args").is_some_and(|args| args[0] == "mcp");
     if is_own {
         importer.leave(&file, &place, "it is Rye itself, which needs no server of its own");
@@ -122,12 +125,13 @@ fn one(importer: &mut Importer, mut fields: Fields, name: &str) {
     }
     let name = server_name(importer, &file, &place, name);
     let mut server = Map::new();
-    let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(|field| fields.text(field));
     let kind =
         ["type", "transport", "transportType"].into_iter().find_map(|field| fields.text(field));
     if let Some(command) = fields.text("command") {
         program(importer, &mut fields, &name, &command, &mut server);
-    } else if let Some(url) = url {
+    } else if let Some(url) =
+        ["url", "httpUrl", "serverUrl"].into_iter().find_map(|field| fields.text(field))
+    {
         if kind.as_deref() == Some("sse") {
             importer.decide(PATH, &format!("server `{name}`: the source speaks to it by the older transport `sse`; give its address for streamable HTTP"));
         }
@@ -152,15 +156,12 @@ fn one(importer: &mut Importer, mut fields: Fields, name: &str) {
         fields.leave(importer, field, "it is about the other program");
     }
     fields.finish(importer);
+    let numbered =
+        |number: u32| if number == 1 { name.clone() } else { format!("{name}-{number}") };
+    let servers = &importer.import.servers;
+    let name =
+        (1..=u32::MAX).map(numbered).find(|name| !servers.contains_key(name)).unwrap_or_default();
     importer.carry(&file, &place, &format!("server `{name}` of `{PATH}`"));
-    if importer.import.servers.contains_key(&name) {
-        importer.leave(
-            &file,
-            &place,
-            &format!("another server of the source is called `{name}`, too"),
-        );
-        return;
-    }
     importer.import.servers.insert(name, Value::Object(server));
 }
 
@@ -195,7 +196,11 @@ fn program(
     }
     match fields.take("args") {
         Some(Value::Array(args)) => {
-            let words: Vec<Value> = args.iter().filter_map(scalar).map(Value::from).collect();
+            if args.iter().any(|word| scalar(word).is_none()) {
+                let field = fields.name("args");
+                importer.leave(&file, &field, "words that are no texts are left out");
+            }
+            let words = without_secrets(importer, fields, name, args.iter().filter_map(scalar));
             for word in words.iter().filter_map(Value::as_str).filter(|word| word.contains("${")) {
                 let what = format!(
                     "server `{name}`: its argument `{word}` has a place of the other program; write the value"
@@ -204,9 +209,11 @@ fn program(
             }
             server.insert("args".to_owned(), words.into());
         }
-        Some(other) => {
-            importer.leave(&file, &fields.name("args"), &format!("it is no list: {other}"))
-        }
+        Some(other) => importer.leave(
+            &file,
+            &fields.name("args"),
+            &format!("it is no list; it says {}", shown("args", &other)),
+        ),
         None => {}
     }
     if let Some(folder) = fields.text("cwd") {
@@ -238,7 +245,10 @@ fn program(
                         importer.leave(&file, &field, &format!("it takes the value of `{named}`, and a server gets a variable under its own name; set `{variable}` in the environment"));
                         variables.push(variable);
                     }
-                    None if is_secret(&variable) || value.is_empty() => {
+                    None if secrets::is_name(&variable)
+                        || secrets::is_value(&value)
+                        || value.is_empty() =>
+                    {
                         importer.leave(&file, &field, &format!("its value looks like a secret and is copied nowhere; set `{variable}` in the environment"));
                         variables.push(variable);
                     }
@@ -256,12 +266,38 @@ fn program(
         server.insert("env".to_owned(), Value::Object(literals));
     }
     if !variables.is_empty() {
-        hand_on(importer, &file, name, "variables", &json!(variables), server);
+        ask_for_variables(importer, &file, name, "variables", &json!(variables));
     }
     let what = format!(
         "server `{name}`: add `network: true` if it reaches other machines, as `npx`, `uvx` and `docker` do to fetch it"
     );
     importer.decide(PATH, &what);
+}
+
+/// The words of a command line without those that look like secrets, each of which is told.
+fn without_secrets(
+    importer: &mut Importer,
+    fields: &Fields,
+    name: &str,
+    args: impl Iterator<Item = String>,
+) -> Vec<Value> {
+    let mut words: Vec<Value> = Vec::new();
+    let mut is_behind_option = false;
+    for (place, word) in args.enumerate() {
+        let is_option = word.starts_with('-') && !word.contains('=');
+        let is_secret = secrets::is_value(&word)
+            || secrets::is_assignment(&word)
+            || (is_behind_option && !is_option && !word.starts_with('$'));
+        is_behind_option = is_option && secrets::is_name(&word);
+        if is_secret {
+            let field = fields.name(&format!("args.{place}"));
+            importer.leave(fields.file(), &field, "it looks like a secret and is copied nowhere; a server of the user space gets it by a variable of the environment");
+            importer.decide(PATH, &format!("server `{name}`: word {} of its command line looks like a secret and is left out; let the program read it from a variable", place + 1));
+        } else {
+            words.push(word.into());
+        }
+    }
+    words
 }
 
 fn address(
@@ -272,7 +308,17 @@ fn address(
     server: &mut Map<String, Value>,
 ) {
     let file = fields.file().to_owned();
-    server.insert("url".to_owned(), url.into());
+    let plain = secrets::without_parameters(url);
+    if plain.is_some() || secrets::is_value(url) {
+        let field = fields.name("url");
+        importer.leave(&file, &field, "a part of it looks like a secret and is copied nowhere; send it by `auth` or `headers` of the user space, which name a variable");
+        importer
+            .decide(PATH, &format!("server `{name}`: write its address without a secret in it"));
+    }
+    let plain = plain.unwrap_or_else(|| url.to_owned());
+    if !secrets::is_value(&plain) {
+        server.insert("url".to_owned(), plain.into());
+    }
     if url.contains(['$', '{', '<']) {
         importer.decide(PATH, &format!("server `{name}`: its address `{url}` has a place of the other program; write the address"));
     }
@@ -301,13 +347,13 @@ fn address(
             continue;
         };
         if header.eq_ignore_ascii_case("authorization") && bearer.is_some() {
-            hand_on(importer, &file, name, "auth", &json!({ "env": variable }), server);
+            ask_for_variables(importer, &file, name, "auth", &json!({ "env": variable }));
         } else {
             headers.insert(header, json!({ "env": variable }));
         }
     }
     if !headers.is_empty() {
-        hand_on(importer, &file, name, "headers", &Value::Object(headers), server);
+        ask_for_variables(importer, &file, name, "headers", &Value::Object(headers));
     }
     for field in ["oauth", "authProviderType", "auth"] {
         fields.leave(
@@ -318,23 +364,16 @@ fn address(
     }
 }
 
-/// Adds what only a server of the user space may have.
-fn hand_on(
-    importer: &mut Importer,
-    file: &str,
-    name: &str,
-    key: &str,
-    value: &Value,
-    server: &mut Map<String, Value>,
-) {
-    if importer.options.is_for_user {
-        server.insert(key.to_owned(), value.clone());
-        return;
-    }
-    let reason = format!(
-        "a project may not say which variables a server gets; with `--project ~`, it becomes a server of your user space with `{key}: {value}`"
-    );
-    importer.leave(file, &format!("{key} of server `{name}`"), &reason);
+/// Says which variables of the operator a source asks for. No server is handed one by an import.
+fn ask_for_variables(importer: &mut Importer, file: &str, name: &str, key: &str, value: &Value) {
+    importer.import.asked.push(Asked {
+        file: file.to_owned(),
+        asked: format!("{key} of server {name}"),
+        entries: Vec::new(),
+        note: format!(
+            "it would be handed variables of your environment; if it may have them, write `{key}: {value}` into its entry in your user space"
+        ),
+    });
 }
 
 fn timeouts(importer: &mut Importer, fields: &mut Fields, server: &mut Map<String, Value>) {
@@ -406,15 +445,6 @@ fn reference(value: &str) -> Option<String> {
 fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Returns `true` if the name of a variable says that its value is a secret.
-fn is_secret(variable: &str) -> bool {
-    let name = variable.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH", "PAT", "DSN", "COOKIE", "CONNECTION"]
-        .iter()
-        .any(|word| name.contains(word))
-        && name != "PATH"
 }
 
 #[cfg(test)]

@@ -101,8 +101,11 @@ fn of_directive(
     let reason =
         format!("it is the text of directive `{id}`, which `{}` beside it holds", own::DIRECTIVE);
     importer.leave(path, "", &reason);
+    // The caller decides, as for every other skill.
+    let to = importer.options.to.clone().filter(|_| importer.is_single);
+    let id = to.unwrap_or_else(|| id.clone());
     own::read(importer, file, FORMAT, ItemKind::Directive, id.clone())?;
-    own::name_needs(importer, id);
+    own::name_needs(importer, &id);
     Ok(())
 }
 
@@ -254,7 +257,7 @@ fn companions(
             importer.leave(
                 &file.path,
                 "",
-                "it is no text, script or YAML of Rye; copy it into the project, where the text of the directive looks for it",
+                "no item holds it; copy it into the project, and name it by its path there: a script of a tool starts in the folder of the project",
             );
         }
     }

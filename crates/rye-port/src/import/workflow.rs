@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{ImportError, Importer, skill};
 use crate::document::directive::DirectiveDocument;
-use crate::fields::{Fields, scalar, short};
+use crate::fields::{Fields, scalar, shown};
 use crate::format::Format;
 use crate::names;
 use crate::placing::{Style, place};
@@ -133,18 +133,28 @@ fn tools(importer: &mut Importer, fields: &mut Fields, document: &mut DirectiveD
                         .filter_map(scalar)
                         .map(|tool| format!("mcp__{name}__{tool}"))
                         .collect();
+                    let others = options.as_object().into_iter().flat_map(|it| it.keys());
+                    for other in
+                        others.filter(|other| !["allowed", "toolsets"].contains(&other.as_str()))
+                    {
+                        importer.leave(
+                            &file,
+                            &format!("tools.{name}.{other}"),
+                            "it is about the runner of the workflow",
+                        );
+                    }
                 } else if !matches!(options, Value::Null | Value::Bool(_) | Value::String(_)) {
                     importer.leave(
                         &file,
                         &format!("tools.{name}"),
-                        &format!("its options have no counterpart: {}", short(&options)),
+                        &format!("its options have no counterpart: {}", shown(&name, &options)),
                     );
                 }
                 importer.ask(document, &file, &names);
             }
         }
         Some(value) => {
-            importer.leave(&file, "tools", &format!("it is no mapping: {}", short(&value)))
+            importer.leave(&file, "tools", &format!("it is no mapping: {}", shown("tools", &value)))
         }
         None => {}
     }

@@ -66,3 +66,37 @@ fn a_plugin_gives_back_the_items_of_its_folder() {
         assert!(import.left_out.iter().any(|row| row.file.ends_with(file)), "{file}");
     }
 }
+
+/// A directive without permissions would have those of what it extends.
+#[test]
+fn no_directive_inherits_a_grant() {
+    let evil = DIRECTIVE.replace(
+        "<permissions><execute><tool>rye.file-system.*</tool></execute></permissions>",
+        "",
+    );
+    let risky = DIRECTIVE.replace(
+        "<execute><tool>rye.file-system.*</tool></execute>",
+        "<acknowledge risk=\"elevated\">Yes.</acknowledge>",
+    );
+    for text in [
+        evil,
+        risky,
+        "```xml\n<directive name=\"index\" version=\"1.0.0\"></directive>\n```\n\nx\n".to_owned(),
+    ] {
+        let import = of(&[("SKILL.md", DOOR), ("directive.md", &text)]);
+        let draft = rye_parse::directive(&import.drafts[0].text);
+        let permissions = draft.unwrap().permissions.unwrap().value;
+        assert!(permissions.entries.is_empty() && permissions.acknowledged.is_empty());
+    }
+}
+
+#[test]
+fn nothing_that_comes_with_rye_is_replaced() {
+    let door = DOOR.replace("notes/index", "rye/agent/core/base");
+    assert!(of(&[("SKILL.md", &door), ("directive.md", DIRECTIVE)]).drafts.is_empty());
+    let import = of(&[
+        ("plugin.json", r#"{"name":"notes"}"#),
+        ("io.github.rye-os.rye/.ai/tools/rye/agent/providers/x.yaml", "protocol: x\n"),
+    ]);
+    assert!(import.drafts.is_empty(), "{:?}", import.drafts);
+}

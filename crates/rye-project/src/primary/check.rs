@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::path::{Component, Path, PathBuf};
 
 use rye_caps::Primary;
-use rye_resolve::{ItemId, Located, ResolveError, Space, item_at};
+use rye_parse::Directive;
+use rye_resolve::{ItemId, Located, ResolveError, Space, extending_hook, item_at};
 use rye_types::ItemKind;
 use serde_json::{Value, json};
 
@@ -12,7 +13,8 @@ use super::caller::Caller;
 use super::error::PrimaryError;
 use super::operation::KINDS;
 use crate::authoring::draft;
-use crate::check::{Checked, Finding, Severity, SpacesToCheck, check as check_form};
+use crate::check::{Checked, Finding, Severity, SpacesToCheck, check as check_form, named_by};
+use crate::needs::LibraryItems;
 use crate::place::LONGEST_FILE;
 use crate::project::Project;
 
@@ -51,7 +53,8 @@ pub struct CheckedItems {
     pub looked_at: usize,
     /// Sentences about what lies among the items and is none.
     pub strays: Vec<String>,
-    /// `true` if each file was checked by its text alone, because the caller may not load every item that a finding may name.
+    /// `true` if each file was checked by its text alone, because a finding may name an item that the caller may not load, or repeat words
+    /// of one that no accepted signature covers.
     pub is_form_only: bool,
 }
 
@@ -68,7 +71,8 @@ pub struct CheckedFile {
 
 /// Checks files as `rye check` does, and tells a caller what it may know. Configuration is for the operator alone.
 ///
-/// A caller that gives the text gets each message. Of a file that it could not load, it gets codes and places: a message may repeat
+/// A caller that gives the text gets each message, and those about its form alone if it names a directive that no accepted signature
+/// covers. Of a file that it could not load, it gets codes and places: a message may repeat
 /// words of the file, and the words of an unverified file reach no model.
 ///
 /// # Errors
@@ -80,7 +84,7 @@ pub fn check(
     caller: &Caller,
 ) -> Result<CheckedItems, PrimaryError> {
     let project = spaces.project();
-    let is_form_only = KINDS.iter().any(|kind| !caller.may_all(Primary::Load, *kind));
+    let mut is_form_only = KINDS.iter().any(|kind| !caller.may_all(Primary::Load, *kind));
     let mut strays = Vec::new();
     let checked = match request {
         CheckRequest::Project => {
@@ -92,10 +96,11 @@ pub fn check(
         CheckRequest::File { place, text } => {
             let path = locate(project, place, text.is_some(), caller)?;
             match text {
-                Some(text) => vec![CheckedFile {
-                    checked: spaces.checker().check_text(&path, bounded(text)?),
-                    is_withheld: false,
-                }],
+                Some(text) => {
+                    let checked = spaces.checker().check_text(&path, bounded(text)?);
+                    is_form_only |= names_unverified(project, &checked);
+                    vec![CheckedFile { checked, is_withheld: false }]
+                }
                 None => {
                     let checked = spaces.checker().check_files(&[path]).into_iter();
                     checked.map(|checked| withheld_if_unverified(project, checked)).collect()
@@ -227,7 +232,39 @@ fn withheld_if_unverified(project: &Project, checked: Checked) -> CheckedFile {
         let item = project.library().without_drafts().text(checked.kind, id);
         item.is_ok_and(|item| item.location.path == checked.path && item.source == checked.source)
     });
-    CheckedFile { is_withheld: !is_verified, checked }
+    let is_withheld = !is_verified || names_unverified(project, &checked);
+    CheckedFile { is_withheld, checked }
+}
+
+/// Returns `true` for a directive that names a directive which no accepted signature covers, or that names such a one in turn: findings
+/// may repeat words of it.
+fn names_unverified(project: &Project, checked: &Checked) -> bool {
+    let library = project.library().without_drafts();
+    let items = LibraryItems::of(&library);
+    let hooks = library.config_hooks();
+    let Some(own) = rye_parse::directive(&checked.source).ok().zip(checked.id.as_ref()) else {
+        return false;
+    };
+    let mut known: Vec<ItemId> = Vec::new();
+    let name = |id: &ItemId, directive: &Directive, known: &mut Vec<ItemId>| {
+        let extending = hooks.as_ref().ok().and_then(|hooks| extending_hook(hooks, id, directive));
+        for named in named_by(&items, directive, extending) {
+            if named.kind == ItemKind::Directive && !known.contains(&named.id) {
+                known.push(named.id);
+            }
+        }
+    };
+    name(own.1, &own.0, &mut known);
+    let mut place = 0;
+    while let Some(id) = known.get(place).cloned() {
+        place += 1;
+        match library.directive(&id) {
+            Ok(directive) => name(&id, directive.content.value(), &mut known),
+            Err(ResolveError::NotFound { .. }) => {}
+            Err(_) => return true,
+        }
+    }
+    false
 }
 
 /// The number of files that an answer names.

@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use rye::files::{Refusal, read_unlinked};
 use rye::port::{LeftOut, Source, SourceFile};
+use rye::types::ItemKind;
 
 use crate::failure::Failure;
 
@@ -21,6 +22,7 @@ const PASSED_OVER: [&str; 9] =
 /// Reads a file or a folder, and says what of it was passed over. Links are not followed, and a file that cannot be read is a failure, so
 /// that nothing is half imported.
 pub(super) fn source(path: &Path) -> Result<(Source, Vec<LeftOut>), Failure> {
+    let path = skill_folder(path).unwrap_or(path);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let found = fs::metadata(path).map_err(|source| Failure::io("read", path, &source))?;
     let mut reading = Reading { files: Vec::new(), bytes: 0, passed_over: Vec::new() };
@@ -31,6 +33,13 @@ pub(super) fn source(path: &Path) -> Result<(Source, Vec<LeftOut>), Failure> {
         reading.file(path, &join(&above, &name))?;
     }
     Ok((Source::new(name, reading.files), reading.passed_over))
+}
+
+/// The folder of a `SKILL.md`, which is a skill with all that is in it; `None` for any other file, and for a folder of items.
+fn skill_folder(path: &Path) -> Option<&Path> {
+    let folder = path.parent().filter(|_| path.ends_with("SKILL.md") && path.is_file())?;
+    let name = folder.file_name()?;
+    ItemKind::ALL.iter().all(|kind| name != kind.folder()).then_some(folder)
 }
 
 struct Reading {
