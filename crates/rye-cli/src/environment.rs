@@ -170,13 +170,16 @@ impl Environment {
     /// Returns the folder whose items a command works on that names none: the project, or the user space in its own folder.
     pub(crate) fn items_folder(&self) -> Result<&Path, Failure> {
         match (&self.project, &self.user) {
-            (None, Some(user)) if self.names_user_space || self.is_in_user_space() => Ok(user),
+            (None, Some(user)) if self.is_in_user_space() => Ok(user),
             _ => self.project(),
         }
     }
 
-    /// Returns `true` if the working directory is the user space, or a folder of its `.ai`.
+    /// Returns `true` if the working directory is the user space, or a folder of its `.ai`, or if `--project` names it.
     fn is_in_user_space(&self) -> bool {
+        if self.names_user_space {
+            return true;
+        }
         let (Some(user), Some(folder)) = (&self.user, &self.working_directory) else {
             return false;
         };
@@ -292,7 +295,7 @@ impl Environment {
 
     /// Returns the setup with the system roots that are known.
     fn setup_of_known(&self) -> Result<Setup, Failure> {
-        if self.global.project.is_some() {
+        if self.global.project.is_some() && !self.names_user_space {
             // Otherwise, a misspelled path would be an empty project.
             self.project()?;
         }

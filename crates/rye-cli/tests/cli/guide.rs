@@ -34,7 +34,13 @@ fn no_command_is_left_out() {
     for path in pages() {
         let page = fs::read_to_string(&path).unwrap();
         let left_out = blocks(&page, "sh").into_iter().flat_map(str::lines);
-        let installs = ["cargo binstall ", "cargo install ", "pip install ", "sudo apt install "];
+        let installs = [
+            "cargo binstall ",
+            "cargo install ",
+            "git clone ",
+            "pip install ",
+            "sudo apt install ",
+        ];
         let is_installation = |line: &&str| installs.iter().any(|start| line.starts_with(start));
         let left_out: Vec<&str> = left_out.filter(|line| !is_installation(line)).collect();
         assert!(left_out.is_empty(), "{}: {left_out:?}", path.display());
