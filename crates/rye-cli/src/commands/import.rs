@@ -208,7 +208,11 @@ fn create(path: &Path, text: &str) -> Result<(), Failure> {
 /// Removes a file that was made for nothing, and the folders that are empty without it. The failure that is told is the one of the write.
 fn remove(path: &Path) {
     let _ = fs::remove_file(path);
-    for folder in path.ancestors().skip(1).take_while(|folder| !folder.ends_with(".ai")) {
+    for folder in path
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| folder.file_name().is_none_or(|name| name != ".ai"))
+    {
         if fs::remove_dir(folder).is_err() {
             return;
         }

@@ -4,11 +4,19 @@ use std::fs;
 
 use super::{SERVERS, contains, servers, session};
 use crate::repository::commit;
+use crate::session::Session;
+
+/// A project that was a repository before its server starts: what becomes one while a program runs is put aside.
+fn of_repository() -> Session {
+    let session = session();
+    commit(&session.project(), "before");
+    session
+}
 
 /// The lock of a revision is read with it, so that the servers that it accepts are compared.
 #[test]
 fn a_server_that_changed_between_revisions_widens() {
-    let session = session();
+    let session = of_repository();
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
     commit(&session.project(), "one");
     let diff = "diff --exit-code --trust TRUST --allow-unsigned";
@@ -26,7 +34,7 @@ fn a_server_that_changed_between_revisions_widens() {
 /// A server that offers something else is refused until its lock is renewed. So the lock decides on what a directive does.
 #[test]
 fn what_is_accepted_of_a_server_widens_by_the_lock_alone() {
-    let session = session();
+    let session = of_repository();
     session.put(SERVERS, &servers(&session, ", --allow, rye.execute.directive.notes.index"));
     contains(&session.rye("lock --server own --allow-unsigned"), 0, &[]);
     let wider = fs::read_to_string(session.project().join(".ai/rye.lock")).unwrap();
