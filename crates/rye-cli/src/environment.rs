@@ -48,11 +48,11 @@ impl Environment {
         let user = user.map(real);
         let found = || project_root(working_directory.as_deref()?, user.as_deref());
         let named = global.project.clone().map(real);
-        // Who names the user space means what is in it, as who stands in it does.
-        let names_user_space = named
-            .as_ref()
-            .zip(user.as_ref())
-            .is_some_and(|(named, user)| is_same(named, user) && user.join(".ai").is_dir());
+        // Who names the home folder means what is in it, as who stands in it does. A user space that is named may not be the project.
+        let is_default = global.user_space.is_none();
+        let names_user_space = named.as_ref().zip(user.as_ref()).is_some_and(|(named, user)| {
+            is_default && is_same(named, user) && user.join(".ai").is_dir()
+        });
         let project = if names_user_space { None } else { named.or_else(found) };
         let may_color = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let streams = is_stream && global.json;
