@@ -183,35 +183,21 @@ pub(super) fn outputs(
     schema: &Value,
     document: &mut DirectiveDocument,
 ) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+    let Some(properties) = properties(schema) else {
         importer.leave(file, field, "it is no schema of an object, so that it names no outputs");
         return;
     };
-    let required: Vec<String> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(scalar).collect())
-        .unwrap_or_default();
-    for (name, property) in properties {
-        let text =
-            |key: &str| property.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let kind = text("type");
+    for property in properties {
         let output = OutputPart {
-            name: names::input(name),
-            is_required: required.contains(name),
-            description: text("description"),
-            kind,
+            name: property.declared_name(),
+            is_required: property.is_required,
+            description: property.text("description"),
+            kind: property.text("type"),
         };
-        let field = format!("{field}.properties.{name}");
+        let field = property.field(field);
         importer.carry(file, &field, &format!("the output `{}`", output.name));
-        let members = property.as_object().into_iter().flat_map(|members| members.keys());
-        let lost: Vec<&str> = members
-            .map(String::as_str)
-            .filter(|member| !["type", "description"].contains(member))
-            .collect();
-        if !lost.is_empty() {
-            let reason =
-                format!("an output has a type and a description; not carried: {}", lost.join(", "));
+        if let Some(lost) = property.members_besides(&["type", "description"]) {
+            let reason = format!("an output has a type and a description; not carried: {lost}");
             importer.leave(file, &field, &reason);
         }
         document.outputs.push(output);
@@ -226,41 +212,70 @@ pub(super) fn inputs(
     schema: &Value,
     document: &mut DirectiveDocument,
 ) {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+    let Some(properties) = properties(schema) else {
         importer.leave(file, field, "it is no schema of an object, so that it names no inputs");
         return;
     };
-    let required: Vec<String> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(scalar).collect())
-        .unwrap_or_default();
-    for (name, property) in properties {
-        let text =
-            |key: &str| property.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let values = property.get("enum").and_then(Value::as_array);
+    for property in properties {
+        let values = property.schema.get("enum").and_then(Value::as_array);
+        let default = property.schema.get("default");
         let input = InputPart {
-            name: names::input(name),
-            kind: text("type"),
-            is_required: required.contains(name),
-            default: property.get("default").map(|it| scalar(it).unwrap_or_else(|| it.to_string())),
+            name: property.declared_name(),
+            kind: property.text("type"),
+            is_required: property.is_required,
+            default: default.map(|it| scalar(it).unwrap_or_else(|| it.to_string())),
             values: values.into_iter().flatten().filter_map(scalar).collect(),
-            description: text("description"),
+            description: property.text("description"),
         };
-        let field = format!("{field}.properties.{name}");
+        let field = property.field(field);
         importer.carry(file, &field, &format!("the input `{}`", input.name));
-        let members = property.as_object().into_iter().flat_map(|members| members.keys());
-        let lost: Vec<&str> = members
-            .map(String::as_str)
-            .filter(|member| !["type", "description", "default", "enum"].contains(member))
-            .collect();
-        if !lost.is_empty() {
-            let reason = format!(
-                "an input has a type, a default and an enum; not carried: {}",
-                lost.join(", ")
-            );
+        if let Some(lost) = property.members_besides(&["type", "description", "default", "enum"]) {
+            let reason = format!("an input has a type, a default and an enum; not carried: {lost}");
             importer.leave(file, &field, &reason);
         }
         document.inputs.push(input);
     }
+}
+
+/// A property of the JSON Schema of an object.
+struct Property<'a> {
+    name: &'a str,
+    is_required: bool,
+    schema: &'a Value,
+}
+
+impl Property<'_> {
+    fn declared_name(&self) -> String {
+        names::input(self.name)
+    }
+
+    /// Returns the place of the property in a file whose schema is at `field`.
+    fn field(&self, field: &str) -> String {
+        format!("{field}.properties.{}", self.name)
+    }
+
+    /// Returns a member that is text, or nothing.
+    fn text(&self, member: &str) -> String {
+        self.schema.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// Returns the names of the other members, if there are any.
+    fn members_besides(&self, known: &[&str]) -> Option<String> {
+        let members = self.schema.as_object().into_iter().flat_map(|members| members.keys());
+        let others: Vec<&str> =
+            members.map(String::as_str).filter(|member| !known.contains(member)).collect();
+        (!others.is_empty()).then(|| others.join(", "))
+    }
+}
+
+/// Returns the properties of the JSON Schema of an object; `None` for any other schema.
+fn properties(schema: &Value) -> Option<impl Iterator<Item = Property<'_>>> {
+    let properties = schema.get("properties")?.as_object()?;
+    let required = schema.get("required").and_then(Value::as_array);
+    let required: Vec<String> = required.into_iter().flatten().filter_map(scalar).collect();
+    Some(properties.iter().map(move |(name, schema)| Property {
+        name,
+        is_required: required.contains(name),
+        schema,
+    }))
 }
